@@ -62,6 +62,7 @@ type PartSeen struct {
 type Need struct {
 	Host     string    `json:"host,omitempty"` // another machine that it is of
 	Number   int64     `json:"number,omitempty"`
+	ID       string    `json:"id,omitempty"` // Alert.ID of its alert; empty where there is none
 	Priority string    `json:"priority"`
 	Rule     string    `json:"rule,omitempty"`
 	Subject  string    `json:"subject"`

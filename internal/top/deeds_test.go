@@ -190,6 +190,24 @@ func TestAlertDeeds(t *testing.T) {
 	})
 }
 
+// What is done about a row of NEEDS YOU is done about the alert that it showed, whichever has
+// its number by then.
+func TestDeedsOfANeedNameItsAlert(t *testing.T) {
+	for key, request := range map[string]string{"k": "POST /v1/alerts/3/ack", "a": "POST /v1/alerts/3/approve"} {
+		playing(t, func(p *play) {
+			p.keys("1", "home", key)
+			l := small()
+			l.NeedsYou[0].ID = "another"
+			p.c.set("GET /v1/look", l)
+			p.wait(2 * time.Second)
+			p.keys("y")
+			if got := p.c.body(request); !strings.Contains(got, `"id":"shown"`) {
+				t.Errorf("%s: %s", request, got)
+			}
+		})
+	}
+}
+
 // What does not fit is approved only after it was shown to its end; what nothing may be
 // done about cannot be.
 func TestApproveIsReadWhole(t *testing.T) {

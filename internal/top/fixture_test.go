@@ -47,7 +47,7 @@ func small() api.FirstLook {
 		At: noon, From: api.From{Host: "box"}, Mode: "ask",
 		Seen: []api.PartSeen{{Part: "agents", Status: "ok"}},
 		NeedsYou: []api.Need{
-			{Number: 3, Priority: "P2", Rule: "dead-lock", Subject: "lock//home/me/locks/dev-agent.lock", Summary: "is held by a process that is gone, and work waits for it", Since: noon.Add(-26 * time.Hour), Command: "custos approve 3"},
+			{Number: 3, ID: "shown", Priority: "P2", Rule: "dead-lock", Subject: "lock//home/me/locks/dev-agent.lock", Summary: "is held by a process that is gone, and work waits for it", Since: noon.Add(-26 * time.Hour), Command: "custos approve 3"},
 			{Priority: "P2", Subject: "agent/builder", Summary: "waits for a person: it asks for a permission", Since: noon.Add(-13 * time.Second), Command: "custos answer builder"},
 		},
 		Agents: []api.AgentRow{

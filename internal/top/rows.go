@@ -209,7 +209,7 @@ func (m Model) nothing() string {
 
 func (m Model) need(n api.Need) row {
 	kind, name, _ := strings.Cut(n.Subject, "/")
-	r := row{key: "need " + n.Host + " " + n.Rule + " " + n.Subject, host: n.Host, alert: n.Number, rule: n.Rule, subject: n.Subject, since: n.Since}
+	r := row{key: "need " + n.Host + " " + n.Rule + " " + n.Subject, host: n.Host, alert: n.Number, id: n.ID, rule: n.Rule, subject: n.Subject, since: n.Since}
 	if n.Host == "" {
 		r.since = began(n.Since, m.look.v.look.At, m.look.at)
 	}

@@ -84,7 +84,7 @@ func needs(p fleet.Pass, could []fleet.Action, skipped []fleet.Skipped) []api.Ne
 			continue
 		}
 		out = append(out, api.Need{
-			Number: a.Number, Priority: string(a.Priority), Rule: a.Rule, Subject: a.Subject.String(),
+			Number: a.Number, ID: AlertID(a), Priority: string(a.Priority), Rule: a.Rule, Subject: a.Subject.String(),
 			Summary: a.Summary, Since: a.Since.Wall.UTC(), For: Since(at, a.Since),
 			Command: needCommand(a, p, could, skipped), Runbook: a.Runbook,
 		})
