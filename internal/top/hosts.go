@@ -137,17 +137,18 @@ func hostColour(h api.HostLook) string {
 	return yellow
 }
 
-// mostBanners is how many lines they have, where there is room.
+// mostBanners is how many they are, where there is room.
 const mostBanners = 3
 
-// room is the first of the banners, and says how many there are more.
-func (m Model) room(all []string) []string {
+// room is the first of the banners, line by line, and says how many there are more.
+func (m Model) room(all [][]string) []string {
 	most := mostBanners
 	if m.height >= roomForOutcomes {
 		most += len(m.hosts)
 	}
-	if len(all) <= most {
-		return all
+	if len(all) > most {
+		more := m.paint(red, cut(fmt.Sprintf("! and %d more", len(all)-most+1), m.width))
+		all = append(slices.Clip(all[:most-1]), []string{more})
 	}
-	return append(slices.Clip(all[:most-1]), m.paint(red, cut(fmt.Sprintf("! and %d more", len(all)-most+1), m.width)))
+	return slices.Concat(all...)
 }

@@ -41,11 +41,13 @@ func (m Model) show(title string, write func(int) string) Model {
 }
 
 func (m Model) help() (Model, tea.Cmd) {
-	return m.show("KEYS", func(int) string {
+	const keys = 10
+	return m.show("KEYS", func(cells int) string {
 		var out []string
 		for _, b := range bindings() {
 			if b.does != "" {
-				out = append(out, cell(b.shown, 10, false)+b.does)
+				does := wrap(b.does, max(keys, cells-keys))
+				out = append(out, cell(b.shown, keys, false)+strings.Join(does, "\n"+strings.Repeat(" ", keys)))
 			}
 		}
 		return strings.Join(out, "\n")

@@ -181,8 +181,9 @@ func (m Model) clock() string {
 }
 
 // banners say what a person must know before they believe what they see.
-func (m Model) banners() (out []string) {
-	say := func(colour, text string) { out = append(out, m.paint(colour, cut(text, m.width))) }
+func (m Model) banners() []string {
+	var out [][]string
+	say := func(colour, text string) { out = append(out, m.broken(colour, text)) }
 	if err := cmp.Or(m.look.err, m.paneErr()); err != nil {
 		what, to := m.o.Words.Error("", err)
 		say(red, "! "+flat(hinted(what, to)))
@@ -214,9 +215,25 @@ func (m Model) banners() (out []string) {
 		say(faint, "no daemon: this program looks by itself, more seldom ("+m.o.Words.Command("custos up")+" keeps watching)")
 	}
 	if m.height < roomForBanners {
-		return out[:min(1, len(out))]
+		out = out[:min(1, len(out))]
 	}
 	return m.room(out)
+}
+
+// broken is a text on as many lines as there is room for: one, where the terminal is low.
+func (m Model) broken(colour, text string) []string {
+	most := 1
+	if m.height >= roomForPreview {
+		most = 2
+	}
+	out := wrap(text, m.width)
+	if len(out) > most {
+		out = append(out[:most-1], strings.Join(out[most-1:], " "))
+	}
+	for i, l := range out {
+		out[i] = m.paint(colour, cut(l, m.width))
+	}
+	return out
 }
 
 // paneErr is why what the pane shows could not be asked for.
@@ -292,7 +309,7 @@ func (m Model) lines(r row) []string {
 	case m.height < roomForTabs:
 		return nil
 	}
-	out := []string{m.paint(bold, cut(r.title, m.width))}
+	out := m.broken(bold, r.title)
 	if r.in.columns[0].head != "" && m.height >= roomForKeys {
 		out = append(out, m.paint(faint, m.heads(r.in)))
 	}
@@ -348,6 +365,15 @@ func (m Model) widths(t *table) []int {
 	}
 	if rest >= 0 {
 		out[rest] = max(0, left)
+		left -= t.wide[rest]
+	}
+	for i, c := range t.columns { // what nobody needs is for those that are shortened
+		if more := min(t.wide[i]-out[i], left); c.shrink != nil && out[i] > 0 && more > 0 {
+			out[i], left = out[i]+more, left-more
+			if rest >= 0 {
+				out[rest] -= more
+			}
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package top
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -273,5 +274,50 @@ func TestMouse(t *testing.T) {
 	asked := after(m, press("down"), press("s"))
 	if got := after(asked, tea.MouseClickMsg{X: 3, Y: 5}); got.row().key != asked.row().key || got.form == nil {
 		t.Error("a click behind a question chooses another row")
+	}
+}
+
+// What a person has to know is shown whole where there is room for two lines of it, and what all
+// agents do is counted where machines are silent, too.
+func TestLongTextsAreShownWhole(t *testing.T) {
+	const trouble = "cannot read /home/me/.config/custos/custos.toml:8: unknown key \"priorty\" in [rules], did you mean \"priority\"?"
+	l := small()
+	for i, state := range []string{"rate_limited", "auth_lost", "crashed", "context_high", "starting", "finished"} {
+		l.Agents = append(l.Agents, api.AgentRow{Name: fmt.Sprintf("a%d", i), Kind: "claude", State: state, Source: "hook"})
+	}
+	m := after(at(80, 24, l), hostsMsg{[]api.HostLook{silent(other("box1"))}, 1}, lookMsg{err: &api.Error{Kind: api.BadInput, Message: trouble}})
+	said := strings.Join(strings.Fields(ansi.Strip(m.frame())), " ")
+	for _, want := range []string{trouble, "1 rate limited", "1 auth lost", "1 crashed", "1 context high", "no answer within 6s"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not on\n%s", want, ansi.Strip(m.frame()))
+		}
+	}
+	for h := range 30 {
+		fits(t, after(m, tea.WindowSizeMsg{Width: 21, Height: h}))
+	}
+}
+
+// What goes on with a key's words stands below them.
+func TestHelpGoesOnBelowItsWords(t *testing.T) {
+	m := after(at(60, 40, small()), press("?"))
+	if got := ansi.Strip(m.frame()); !strings.Contains(got, "\n          ") {
+		t.Errorf("%s", got)
+	}
+}
+
+// Names are shortened only as far as there is no room for them.
+func TestNamesAreWholeWhereThereIsRoom(t *testing.T) {
+	const agent, lock = "a-name-that-is-as-long-as-names-may-be-here", "lock/a-lock-of-a-long-name-that-waits-for-somebody"
+	l := small()
+	l.Agents[0].Name, l.NeedsYou[0].Subject = agent, lock
+	for width, whole := range map[int]bool{80: false, 200: true} {
+		m := at(width, 50, l)
+		fits(t, m)
+		table := strings.SplitN(ansi.Strip(m.frame()), "── ", 2)[0]
+		for _, want := range []string{agent, strings.Replace(lock, "/", " ", 1)} {
+			if got := strings.Contains(table, want); got != whole {
+				t.Errorf("%d columns: %q is whole: %v\n%s", width, want, got, table)
+			}
+		}
 	}
 }
