@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -122,7 +123,15 @@ func (b Budget) Share() string {
 	if b.Percent == nil {
 		return "?"
 	}
-	return fmt.Sprintf("%.0f %%", *b.Percent)
+	return Percent(*b.Percent)
+}
+
+// Percent writes a share in whole percent that are reached: 99.7 is no 100 yet, and what is not nothing is no 0.
+func Percent(share float64) string {
+	if share > 0 && share < 1 {
+		return "<1 %"
+	}
+	return fmt.Sprintf("%.0f %%", math.Floor(share))
 }
 
 // StageUnknown is the stage of a budget of which what is known to be spent reaches nothing, and more may be spent.
@@ -155,15 +164,21 @@ func (f CostFault) Says() string {
 	return fmt.Sprintf("Counted in part, or not: of %s, %s (last %s: %s)", f.Kind, f.Why, f.At.UTC().Format("2006-01-02 15:04 UTC"), f.Places())
 }
 
-// Dollars writes money: nothing for none, cents from a dollar on, and what is less to the hundredth of one.
+// Dollars writes money: nothing for none, cents from a dollar on, and of less three digits that tell something, down to
+// millionths of a dollar.
 func Dollars(usd float64) string {
-	switch {
-	case usd == 0:
+	if usd == 0 {
 		return ""
-	case usd < 1:
-		return fmt.Sprintf("$%.4f", usd)
 	}
-	return fmt.Sprintf("$%.2f", usd)
+	digits := 2
+	for least := 1.0; digits < 6 && math.Abs(usd) < least; least /= 10 {
+		digits++
+	}
+	text := strconv.FormatFloat(usd, 'f', digits, 64)
+	for digits > 2 && strings.HasSuffix(text, "0") {
+		text, digits = text[:len(text)-1], digits-1
+	}
+	return "$" + text
 }
 
 // Tokens writes a number of tokens in four characters or so: 980, 12k, 3.4M, 1.2G; nothing for none.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,7 +257,7 @@ func writeRun(p *page, r api.Run) {
 		p.text(0, "Worktree kept: "+r.Kept)
 	}
 	if r.Tokens > 0 || r.Dollars > 0 {
-		p.line("%s, $%.2f", plural(int(r.Tokens), "token"), r.Dollars)
+		p.line("%s, %s", plural(int(r.Tokens), "token"), cmp.Or(api.Dollars(r.Dollars), "$0"))
 	}
 	p.next(r.Next)
 }

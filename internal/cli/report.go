@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -153,7 +154,7 @@ func checks(g api.ReportAgent) string {
 func cost(g api.ReportAgent) string {
 	switch {
 	case g.Dollars != nil:
-		return fmt.Sprintf("$%.2f", *g.Dollars)
+		return cmp.Or(api.Dollars(*g.Dollars), "$0")
 	case g.Tokens != nil:
 		return fmt.Sprintf("%d tok", *g.Tokens)
 	}
@@ -226,7 +227,7 @@ func reportEnd(p *page, r api.Report) {
 	p.notSeen(r.NotSeen)
 	p.line("")
 	if m := r.Models; m.Calls > 0 {
-		p.line("Model calls of Custos: %d, %s, $%.4f.", m.Calls, plural(int(m.Tokens), "token"), m.Dollars)
+		p.line("Model calls of Custos: %d, %s, %s.", m.Calls, plural(int(m.Tokens), "token"), cmp.Or(api.Dollars(m.Dollars), "$0"))
 	} else {
 		p.line("Model calls of Custos: none.")
 	}

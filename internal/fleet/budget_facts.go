@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,13 +218,27 @@ func (m SpendMetric) unit() float64 {
 func (m SpendMetric) words(n float64) string {
 	switch m {
 	case MetricUSD:
-		return strconv.FormatFloat(n/1e6, 'f', 2, 64) + " USD"
+		return USDWords(n/1e6) + " USD"
 	case MetricTokens:
 		return TokenWords(int64(n)) + " tokens"
 	case MetricHours:
 		return strconv.FormatFloat(n/60, 'f', 1, 64) + " hours"
 	}
 	return strconv.FormatFloat(n, 'f', 0, 64) + " % of the plan"
+}
+
+// USDWords writes dollars for people: cents from a dollar on, and of less three digits that tell something, down to
+// millionths. api.Dollars has the same digits, which is held by a test of view.
+func USDWords(usd float64) string {
+	digits := 2
+	for least := 1.0; digits < 6 && usd != 0 && math.Abs(usd) < least; least /= 10 {
+		digits++
+	}
+	text := strconv.FormatFloat(usd, 'f', digits, 64)
+	for digits > 2 && strings.HasSuffix(text, "0") {
+		text, digits = text[:len(text)-1], digits-1
+	}
+	return text
 }
 
 // TokenWords writes a number of tokens for people: 950, 12.3k, 4.56M.

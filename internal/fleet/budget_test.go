@@ -67,6 +67,8 @@ func TestBudgetFacts(t *testing.T) {
 		want  string
 	}{
 		{"nothing", ten, Spending{}, "", "under 0 0.00 USD of 10.00 USD"},
+		{"less than a cent", Budget{Name: "b", By: SpendByFleet, Window: WindowDay, MicroUSD: 100, Warn: 80}, Spending{MicroUSD: 312}, "", "warn 312 0.000312 USD of 0.0001 USD"},
+		{"cents", Budget{Name: "b", By: SpendByFleet, Window: WindowDay, MicroUSD: dollars(0.06), Warn: 80}, Spending{MicroUSD: dollars(0.03)}, "", "under 50 0.03 USD of 0.06 USD"},
 		{"a cent below", ten, Spending{MicroUSD: dollars(7.999999)}, "", "under 80 8.00 USD of 10.00 USD"},
 		{"warned", ten, Spending{MicroUSD: dollars(8)}, "", "warn 80 8.00 USD of 10.00 USD"},
 		{"reached", ten, Spending{MicroUSD: dollars(10)}, "", "pause 100 10.00 USD of 10.00 USD"},

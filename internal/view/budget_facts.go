@@ -40,7 +40,7 @@ func budgetFacts(b fleet.BudgetFacts) []string {
 // BudgetShare is the share of a budget that is used, where it is known.
 func BudgetShare(b fleet.BudgetFacts) string {
 	if p, known := b.Percent.Get(); known {
-		return ", " + strconv.FormatFloat(p, 'f', 0, 64) + " %"
+		return ", " + api.Percent(p)
 	}
 	return ""
 }
@@ -137,7 +137,7 @@ func usedSoFar(row api.AgentRow) string {
 		tokens = fleet.TokenWords(*row.Tokens) + " tokens"
 	}
 	if row.Dollars != nil {
-		dollars = strconv.FormatFloat(*row.Dollars, 'f', 2, 64) + " USD, as told or at list prices"
+		dollars = fleet.USDWords(*row.Dollars) + " USD, as told or at list prices"
 	}
 	return tokens + ", " + dollars
 }

@@ -183,7 +183,7 @@ func functions() template.FuncMap {
 		"bytes":     func(n *int64) string { return api.Size(*n) },
 		"percent":   func(f *float64) string { return fmt.Sprintf("%.0f %%", *f) },
 		"load":      func(f *float64) string { return fmt.Sprintf("%.1f", *f) },
-		"dollars":   func(f *float64) string { return fmt.Sprintf("$%.2f", *f) },
+		"dollars":   func(f *float64) string { return cmp.Or(api.Dollars(*f), "$0") },
 		"thousands": func(n *int64) string { return cmp.Or(api.Tokens(*n), "0") },
 		"tokens":    api.Tokens,
 		"money":     api.Dollars,

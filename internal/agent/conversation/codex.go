@@ -171,8 +171,16 @@ func (u codexTold) tokens() (fleet.Tokens, error) {
 	if err != nil {
 		return fleet.Tokens{}, err
 	}
-	return fleet.Tokens{Input: max(0, n[0]-n[1]-n[2]), // some servers count what came from the cache apart
-		CacheRead: n[1], CacheWrite5m: n[2], Output: n[3], Reasoning: min(n[4], n[3])}, nil
+	input, cached, written := n[0], n[1], n[2]
+	switch total := Count(u.Total); {
+	case cached+written <= input:
+		input -= cached + written
+	case total.IsKnown() && total.Or(0) < input+cached+written+n[3]: // no more than the input was read, whatever is said of the cache
+		cached = min(cached, input)
+		written = min(written, input-cached)
+		input -= cached + written
+	} // else the server counts what came from the cache beside the input
+	return fleet.Tokens{Input: input, CacheRead: cached, CacheWrite5m: written, Output: n[3], Reasoning: min(n[4], n[3])}, nil
 }
 
 // response reads what one response used.

@@ -236,8 +236,13 @@ func TestCodexCounts(t *testing.T) {
 		t.Errorf("%+v, %v", entries, err)
 	}
 	for usage, want := range map[string]fleet.Tokens{
-		`{"input_tokens":10,"cached_input_tokens":20,"output_tokens":1}`: {CacheRead: 20, Output: 1}, // counted apart
-		`{"output_tokens":1,"reasoning_output_tokens":5}`:                {Output: 1, Reasoning: 1},
+		// More from the cache than was read: counted beside the input, unless the sum of all says that it is within.
+		`{"input_tokens":10,"cached_input_tokens":20,"output_tokens":1}`:                                               {Input: 10, CacheRead: 20, Output: 1},
+		`{"input_tokens":10,"cached_input_tokens":20,"output_tokens":1,"total_tokens":31}`:                             {Input: 10, CacheRead: 20, Output: 1},
+		`{"input_tokens":10,"cached_input_tokens":20,"output_tokens":1,"total_tokens":11}`:                             {CacheRead: 10, Output: 1},
+		`{"input_tokens":10,"cached_input_tokens":6,"cache_write_input_tokens":6,"output_tokens":1,"total_tokens":11}`: {CacheRead: 6, CacheWrite5m: 4, Output: 1},
+		`{"input_tokens":10,"cached_input_tokens":10,"output_tokens":1,"total_tokens":11}`:                             {CacheRead: 10, Output: 1},
+		`{"output_tokens":1,"reasoning_output_tokens":5}`:                                                              {Output: 1, Reasoning: 1},
 	} {
 		if got := usedIn(t, "codex", `{"type":"token_usage_record","payload":{"response_id":"r","usage":`+usage+`}}`); got != want {
 			t.Errorf("%s: %+v, want %+v", usage, got, want)
