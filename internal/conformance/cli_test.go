@@ -40,6 +40,7 @@ type cli struct {
 	permission  int    // dialogs that its tool call stands at
 	limitIs     string // what a 429 is seen by: hook, screen; empty: by nothing
 	retries     bool   // after a 429, again and again
+	oneCtrlC    bool   // ends it: the next one would meet it with its terminal given back, as SIGINT from nobody
 	ignoresTerm bool   // what it shows as its process: a launcher, and the CLI below it does not hear of SIGTERM
 	startTold   bool   // SessionStart comes at the start, not with the first prompt
 }

@@ -443,7 +443,7 @@ func (l *life) ends(t *testing.T) {
 	}{
 		{l.kind.ExitCommand, true, func(int) { l.types(t, l.kind.ExitCommand) }, []string{"finished", "stopped"}},
 		{"SIGTERM", true, func(pid int) { _ = syscall.Kill(pid, syscall.SIGTERM) }, []string{"stopped", "finished", "crashed"}},
-		{"Ctrl-C", true, func(int) { l.press(t, "C-c", "C-c") }, []string{"finished", "stopped"}},
+		{"Ctrl-C", true, func(int) { l.press(t, ctrlC[:l.ctrlCs()]...) }, []string{"finished", "stopped"}},
 		{"kill -9 after a turn", true, func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }, []string{"crashed"}},
 		{"kill -9 before a turn", false, func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }, []string{"crashed"}},
 	} {
@@ -470,6 +470,16 @@ func (l *life) ends(t *testing.T) {
 		l.say(end.how, end.is...)
 		<-time.After(4 * time.Second)
 	}
+}
+
+var ctrlC = []string{"C-c", "C-c"}
+
+// ctrlCs is how many of them end the CLI at its prompt.
+func (l *life) ctrlCs() int {
+	if l.cli.oneCtrlC {
+		return 1
+	}
+	return 2
 }
 
 // below is the process that a launcher has started.
