@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/daemon"
 	"custos/internal/remote"
+	"custos/internal/sys/reaper"
 	"custos/internal/uninstall"
 )
 
@@ -91,6 +92,9 @@ const widest = 100
 
 // Main runs the command line of this process and returns its exit code.
 func Main(version string) int {
+	if reaper.Needed() {
+		return mainAsFirst()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -112,6 +116,16 @@ func Main(version string) int {
 	}
 	e.Daemon = realDaemon(e)
 	return Run(ctx, e)
+}
+
+// mainAsFirst is Main for the first process of a container: another one does the work.
+func mainAsFirst() int {
+	code, err := reaper.Run()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "custos: %v\n", err)
+		return exitLook
+	}
+	return code
 }
 
 // app is one run of the command line.
@@ -157,7 +171,7 @@ func (a *app) root() *cobra.Command {
 		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.setupCommand(), a.schemaCommand(), a.versionCommand(),
-		a.upCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.uninstallCommand())
+		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
 	root.PersistentFlags().StringVar(&a.file, "config", "", "configuration `FILE` (default ~/.config/custos/custos.toml)")
 	a.mayGoElsewhere(root)

@@ -40,7 +40,7 @@ func everything() []topic {
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
-		{"The daemon", []string{"up", "bridge", "down", "web", "uninstall"}},
+		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "uninstall"}},
 		{"Configure", []string{"setup", "init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}
 }
