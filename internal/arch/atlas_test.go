@@ -84,7 +84,7 @@ func atlas() []row {
 		{pkg: "internal/top", may: "api", why: "the live terminal screen: a client of the API as any other; its words are the command line's, which hands them to it", not: "net net/http"},
 		{pkg: "internal/remote", may: "api config", why: "Custos on other machines: the way of the API's client through ssh, and which hosts there are"},
 		{pkg: "internal/setup", pure: true, why: "what a first custos.toml says is made of a recording and of what a person chose: values in, values out"},
-		{pkg: "internal/cli", may: "api config daemon mcp nearest remote setup sys/settings top uninstall", why: "one file a command; all else through the API; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
+		{pkg: "internal/cli", may: "api config daemon mcp nearest remote setup sys/engineproxy sys/reaper sys/settings top uninstall", why: "one file a command; all else through the API; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/cli", may: "api config daemon mcp nearest remote setup sys/engineproxy sys/reaper sys/settings top", why: "one file a command; all else through the API, but for what runs without a daemon: the proxy of an engine, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
