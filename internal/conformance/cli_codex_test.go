@@ -5,10 +5,19 @@ package conformance
 import "testing"
 
 func codexCLI() cli {
-	return cli{kind: "codex", pkg: "@openai/codex", taught: "0.169.0", bin: "codex", commands: []string{"/compact", "/new"}, menus: map[string][]string{"/new": {"Enter"}}, settle: settleCodex, permission: 1, limitIs: "screen"}
+	return cli{kind: "codex", pkg: "@openai/codex", taught: "0.169.0", bin: "codex", commands: []string{"/compact", "/new"}, menus: map[string][]string{"/new": {"Enter"}}, settle: settleCodex, fresh: freshCodex, first: firstTrust, permission: 1, limitIs: "screen"}
 }
 
 func settleCodex(t *testing.T, h home) []string {
+	env := freshCodex(t, h)
+	h.add(t, ".codex/config.toml", `[projects."`+h.project+`"]
+trust_level = "trusted"
+`)
+	return env
+}
+
+// freshCodex is behind its login: the provider is another than OpenAI.
+func freshCodex(t *testing.T, h home) []string {
 	h.write(t, ".codex/config.toml", `model = "mock-model"
 model_provider = "mock"
 check_for_update_on_startup = false
@@ -21,8 +30,6 @@ env_key = "MOCK_API_KEY"
 wire_api = "responses"
 request_max_retries = 1
 stream_max_retries = 1
-[projects."`+h.project+`"]
-trust_level = "trusted"
 [notice]
 hide_rate_limit_model_nudge = true
 `)

@@ -6,7 +6,7 @@ import "testing"
 
 func opencodeCLI() cli {
 	return cli{kind: "opencode", pkg: "opencode-ai", taught: "1.18.33", with: map[string]string{"plugin": "@opencode-ai/plugin"},
-		bin: "opencode", commands: []string{"/compact", "/new"}, settle: settleOpencode, permission: 1, limitIs: "screen", retries: true, oneCtrlC: true}
+		bin: "opencode", commands: []string{"/compact", "/new"}, settle: settleOpencode, fresh: settleOpencode, first: firstNone, permission: 1, limitIs: "screen", retries: true, oneCtrlC: true}
 }
 
 // settleOpencode has the package of plugins there already: offline it would wait

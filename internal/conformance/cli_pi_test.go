@@ -6,7 +6,7 @@ import "testing"
 
 func piCLI() cli {
 	return cli{kind: "pi", pkg: "@mariozechner/pi-coding-agent", taught: "0.73.1", newer: "@earendil-works/pi-coding-agent",
-		bin: "pi", commands: []string{"/compact", "/new"}, settle: settlePi, extra: []string{"--provider", "mock", "--model", "mock-model"}, limitIs: "hook", retries: true, startTold: true}
+		bin: "pi", commands: []string{"/compact", "/new"}, settle: settlePi, fresh: settlePi, first: firstNone, extra: []string{"--provider", "mock", "--model", "mock-model"}, limitIs: "hook", retries: true, startTold: true}
 }
 
 // settlePi has it speak OpenAI chat completions. It never asks for permission.

@@ -13,6 +13,12 @@ import (
 // firstDialog is one that a CLI shows at its first start, and the choice that leads on.
 type firstDialog struct{ id, choice string }
 
+// firstTrust is what those ask that only want to know whether the folder is trusted.
+func firstTrust(string) []firstDialog { return []firstDialog{{"trust", "yes"}} }
+
+// firstNone is of those that ask nothing, once a provider is configured.
+func firstNone(string) []firstDialog { return nil }
+
 // TestFirstRun starts a CLI in a home that has never been used, as far as that works without
 // the provider: each dialog is known for what it is, and can be answered, and then it is ready.
 func TestFirstRun(t *testing.T) {

@@ -59,6 +59,16 @@ func (h home) env() []string {
 		"USER=nobody", "TMPDIR=" + filepath.Join(h.dir, "tmp")}
 }
 
+// add puts a text behind what a file below the home holds.
+func (h home) add(t *testing.T, name, text string) {
+	t.Helper()
+	before, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, name, string(before)+text)
+}
+
 func (h home) link(t *testing.T, old, name string) {
 	t.Helper()
 	file := filepath.Join(h.dir, name)
