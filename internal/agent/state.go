@@ -49,6 +49,7 @@ type Signals struct {
 	Now       fleet.Instant
 	Hooked    bool   // started by Custos with hooks: it has to tell that it began
 	Deaf      string // why its CLI ignores those hooks; empty when nothing is known to keep it from them
+	Unheard   string // why it is not known what hooks told; empty where it is
 	Veil      Veil   // what keeps its terminal from being seen
 	End       *End   // set when the agent's process is gone
 }
@@ -80,6 +81,8 @@ func State(s Signals) Verdict {
 	v := r.fullness(r.begun(r.judge()))
 	if r.deaf() {
 		v.Reason += "; its hooks are ignored"
+	} else if Deaf(s).Or("") != "" {
+		v.Reason += "; nothing is heard of its hooks"
 	}
 	if v.Hint = r.hinted(v); v.Hint {
 		v.Reason += "; " + IsHint(r.Kind.Name, r.Version, r.Outgrown)

@@ -49,6 +49,7 @@ type Reported struct {
 	Failure  string             // what ended the last turn, when an error did
 	Limited  fleet.Instant      // when the rate limit was last told of; zero when it was not
 	Prompt   fleet.Instant      // of the newest prompt
+	Turned   Turned             // the newest turn that is over
 	Ended    fleet.Instant      // of the end of its session, as long as nothing was told of another; zero when it goes on
 	Session  string             // of the CLI
 	Loop     Loop
@@ -183,6 +184,9 @@ func (h *gathering) hear(e fleet.HookEvent) {
 	case fleet.HookAnswered:
 		h.answered(e)
 	case fleet.HookStop:
+		if h.told.Turned.Ended.Before(h.told.Prompt) {
+			h.told.Turned = Turned{Began: h.told.Prompt, Ended: e.At}
+		}
 		h.stop()
 		h.say(e, fleet.StateIdle, h.by+" that its turn has ended")
 	case fleet.HookRest:

@@ -112,6 +112,7 @@ type AgentRow struct {
 	Desired    string `json:"desired,omitempty"`
 	Failed     string `json:"failed,omitempty"`   // why it is not started again by itself
 	Ended      string `json:"ended,omitempty"`    // how, in words
+	Deaf       string `json:"deaf,omitempty"`     // why nothing is heard of the hooks that it was started with
 	Conflict   string `json:"conflict,omitempty"` // how record and observation disagree
 	Delivery   string `json:"delivery,omitempty"` // of its first prompt
 	Left       string `json:"left,omitempty"`     // what its ended instances left running, and since when

@@ -40,6 +40,34 @@ func TestACLINewerThanTaughtIsMarked(t *testing.T) {
 	}
 }
 
+// An agent of whose hooks nothing is heard is marked in ps, with what the mark means, and show says why.
+func TestAnAgentOfWhichNoHookIsHeardIsMarked(t *testing.T) {
+	deaf := api.AgentRow{Name: "b", Kind: "gemini", Outgrown: "0.61.0", State: "idle", Deaf: "root does not own /run"}
+	said := func(write func(*page)) string {
+		var out bytes.Buffer
+		p := &page{out: &out, width: 160}
+		write(p)
+		if err := p.flush(); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	list := said(func(p *page) { writeAgents(p, api.Agents{Agents: []api.AgentRow{deaf}}) })
+	for _, want := range []string{"b gemini*! idle", "! nothing is heard of its hooks: what it does is told by its screen and its conversation alone"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("ps says %q, want %q", list, want)
+		}
+	}
+	if one := said(func(p *page) { writeAgent(p, api.AgentDetail{Agent: deaf}) }); !strings.Contains(one, "hooks nothing is heard of them: root does not own /run") {
+		t.Errorf("show says %q", one)
+	}
+	if heard := said(func(p *page) {
+		writeAgents(p, api.Agents{Agents: []api.AgentRow{{Name: "a", Kind: "gemini", State: "idle"}}})
+	}); strings.Contains(heard, "!") {
+		t.Errorf("of one that is heard ps says %q", heard)
+	}
+}
+
 // A file of a kind that is set aside is a mistake of the configuration, and is listed.
 func TestKindFilesThatAreSetAsideAreAMistake(t *testing.T) {
 	aside := api.Kinds{Aside: []string{"cannot read /k/b.toml:2: unknown key", "cannot read /k/a.toml: others than you may write to it"}}

@@ -62,7 +62,7 @@ func writeAgents(p *page, v api.Agents) {
 	}
 	account := severalAccounts(v.Agents)
 	rows := each(v.Agents, func(g api.AgentRow) []string {
-		return []string{flat(g.Name), flat(g.Kind) + newerMark(g), flat(g.State), orUnknown(g.Since), flat(g.Owner), account(g), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
+		return []string{flat(g.Name), flat(g.Kind) + kindMarks(g), flat(g.State), orUnknown(g.Since), flat(g.Owner), account(g), contextUse(g), money(g.Dollars), count(g.Tokens), agentWork(g), p.where(g), agentNews(g)}
 	})
 	p.table([]column{
 		{head: "NAME", shorten: middle}, {head: "KIND"}, {head: "STATE", paint: p.state}, {head: "FOR", right: true},
@@ -74,6 +74,9 @@ func writeAgents(p *page, v api.Agents) {
 	writeSilent(p, v.Hosts)
 	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Outgrown != "" }) {
 		p.text(0, newer+" its CLI is newer than what Custos was taught: what its screen shows is a hint only (custos show NAME)")
+	}
+	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Deaf != "" }) {
+		p.text(0, unheard+" nothing is heard of its hooks: what it does is told by its screen and its conversation alone (custos show NAME)")
 	}
 	if text := keptWords(v.Kept); text != "" {
 		p.line("")
@@ -100,14 +103,20 @@ func severalAccounts(all []api.AgentRow) func(api.AgentRow) string {
 	}
 }
 
-// newer marks a kind whose running CLI is newer than what Custos was taught.
-const newer = "*"
+const (
+	newer   = "*" // its running CLI is newer than what Custos was taught
+	unheard = "!" // nothing is heard of the hooks that it was started with
+)
 
-func newerMark(g api.AgentRow) string {
-	if g.Outgrown == "" {
-		return ""
+// kindMarks mark the kind of an agent of which Custos knows less than of others.
+func kindMarks(g api.AgentRow) (marks string) {
+	if g.Outgrown != "" {
+		marks = newer
 	}
-	return newer
+	if g.Deaf != "" {
+		marks += unheard
+	}
+	return marks
 }
 
 // contextUse is how much of its context is used: in percent, else in tokens.

@@ -155,6 +155,7 @@ func workFacts(f *facts, g api.AgentRow) {
 		f.add("prompt", flat(g.Delivery))
 	}
 	f.add("given up", flat(g.Failed))
+	f.add("hooks", prefixed("nothing is heard of them: ", flat(g.Deaf)))
 	f.add("conflict", flat(g.Conflict))
 }
 

@@ -72,6 +72,13 @@ func sickInstallation() []sick {
 		{check: "hooks installed", state: "warn", why: "/work/settings.json has none of our hooks, which other settings of claude have", command: "custos hooks install claude", spoil: func(x patient) {
 			x.Installation.Hooks = append(x.Installation.Hooks, HookFacts{Kind: "claude", Account: true, File: "/work/settings.json"}, HookFacts{Kind: "codex", Account: true, File: "/own/hooks.json"})
 		}},
+		{check: "hooks heard", state: "warn", why: "nothing is heard of the hooks of g1; g2 (claude): a whole turn went by", command: "custos show g1", spoil: func(x patient) {
+			deaf := fleet.Known("a whole turn went by")
+			for _, name := range []string{"g1", "g2"} {
+				x.s.Agents.Value = append(x.s.Agents.Value, fleet.Agent{Name: name, Kind: "claude", Process: fleet.ProcessID{PID: 9}, Deaf: deaf})
+			}
+			x.s.Agents.Value = append(x.s.Agents.Value, fleet.Agent{Name: "g3", Kind: "claude", Process: fleet.ProcessID{PID: 9}}, fleet.Agent{Name: "g4", Kind: "claude", Deaf: deaf})
+		}},
 		{check: "hooks undone", state: "warn", why: "was changed since install", command: "", spoil: func(x patient) {
 			x.Installation.Hooks[0].Exact = false
 		}},

@@ -57,6 +57,7 @@ func checks() []check {
 		{"worktrees", "seen", look, of(fleet.PartRepos, "no repository is configured or in use", judgeRepos)},
 		{"hooks", "installed", config, judgeHooks},
 		{"hooks", "undone", config, judgeUndone},
+		{"hooks", "heard", look, of(fleet.PartAgents, "there are none", judgeHeard)},
 		{"formulas", "readable", look, judgeFormulas},
 		{"formulas", "shadows", look, judgeShadows},
 		{"schedules", "runnable", look, judgeSchedules},

@@ -236,6 +236,36 @@ func judgeHooks(e *Examination) verdict {
 	return worst(list, "%s", cmp.Or(strings.Join(installed, "; "), "in no settings: agents that Custos starts get theirs on the command line"))
 }
 
+// judgeHeard names the agents of which no hook is heard, a line for each cause.
+func judgeHeard(e *Examination) verdict {
+	type cause struct{ kind, why string }
+	var causes []cause
+	deaf, untold := map[cause][]string{}, 0
+	for _, a := range e.Pass.Snapshot.Agents.Value {
+		why, known := a.Deaf.Get()
+		c := cause{a.Kind, why}
+		switch {
+		case a.Process.PID == 0:
+			continue
+		case !known:
+			untold++
+			continue
+		case why == "":
+			continue
+		case len(deaf[c]) == 0:
+			causes = append(causes, c)
+		}
+		deaf[c] = append(deaf[c], a.Name)
+	}
+	list := each(causes, func(c cause) verdict {
+		return warn("nothing is heard of the hooks of %s (%s): %s", some(deaf[c]), c.kind, c.why).by("custos", "show", deaf[c][0])
+	})
+	if untold > 0 {
+		return worst(list, "of none it is known that its hooks are not called; of %d it cannot be told yet", untold)
+	}
+	return worst(list, "those of all agents that Custos started are heard")
+}
+
 // hookedElsewhere says whether a person has installed hooks for a kind.
 func hookedElsewhere(all []HookFacts, kind string) bool {
 	return slices.ContainsFunc(all, func(h HookFacts) bool { return h.Kind == kind && len(h.Events) > 0 })

@@ -49,6 +49,7 @@ type Agent struct {
 	Pane            *Pane          `json:"pane,omitempty" help:"the tmux pane it runs in; empty where it runs in none"`
 	PaneLost        Leaf[bool]     `json:"pane_lost,omitzero" help:"whether it runs, and the pane it was in is gone; only for one that runs"`
 	ShimLost        Leaf[bool]     `json:"shim_lost,omitzero" help:"whether it runs, and the shim of ours that started it is gone, so that what it prints and how it ends is not written down; only for one that runs"`
+	Deaf            Leaf[string]   `json:"deaf,omitzero" help:"why nothing is heard of the hooks that Custos started it with; empty where they are heard, or it has none; not known before its first turn is over, where they told nothing"`
 	TTY             string         `json:"tty,omitempty" help:"its terminal"`
 	CWD             Leaf[string]   `json:"cwd" help:"its working directory"`
 	FolderGone      Leaf[bool]     `json:"folder_gone,omitzero" help:"whether it runs, and its working directory was removed or moved below it, whatever is at its place now; only for one that runs"`

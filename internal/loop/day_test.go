@@ -295,7 +295,7 @@ func (d *day) shown(h *hand) fleet.Agent {
 	s, since, quiet := h.at(time.Since(d.machine.begun))
 	dur := func(v time.Duration) fleet.Leaf[fleet.Duration] { return fleet.Known(fleet.Duration(v)) }
 	a.Process, a.Procs, a.Age, a.Dwell, a.Quiet = d.process(h), []fleet.ProcessID{d.process(h)}, dur(time.Since(d.machine.begun)+time.Hour), dur(since), dur(quiet)
-	a.CPU, a.RSS, a.ComposerEmpty, a.LastHealthy, a.PaneLost, a.ShimLost, a.FolderGone = fleet.Known(1.0), fleet.Known(gib/2), fleet.Known(true), dur(0), fleet.Known(false), fleet.Known(false), fleet.Known(false)
+	a.CPU, a.RSS, a.ComposerEmpty, a.LastHealthy, a.PaneLost, a.ShimLost, a.FolderGone, a.Deaf = fleet.Known(1.0), fleet.Known(gib/2), fleet.Known(true), dur(0), fleet.Known(false), fleet.Known(false), fleet.Known(false), fleet.Known("")
 	a.Pane = &fleet.Pane{Session: h.name, Activity: dur(quiet)}
 	a.State = map[mood]fleet.AgentState{atWork: fleet.StateWorking, atTool: fleet.StateWorking, hung: fleet.StateWorking, atRest: fleet.StateIdle, asks: fleet.StateWaiting}[s.mood]
 	if a.Progress = fleet.ProgressSome; quiet >= dayStill {

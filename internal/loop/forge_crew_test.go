@@ -42,7 +42,7 @@ func (d *forgeDay) atWork(context.Context) (out []forgeprobe.Hand, err error) {
 func (d *forgeDay) mateSeen(m *mate) fleet.Agent {
 	a := fleet.Agent{Name: m.name, Kind: "claude", Owner: fleet.OwnerCustos, Registered: true, Project: m.project, Desired: fleet.DesiredRunning, Restart: fleet.RestartNever, State: m.state,
 		Dwell: known(d.clock() - m.since), PromptState: fleet.DeliveryAcknowledged, Source: "hook", CWD: fleet.Known("/w/" + m.name), RSS: fleet.Known(gib / 4), ContextPercent: fleet.Known(10.0),
-		ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), FolderGone: fleet.Known(false), Age: known(d.clock() + time.Hour), Quiet: known(time.Second), Progress: fleet.ProgressSome, LastHealthy: known(0)}
+		ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), Deaf: fleet.Known(""), FolderGone: fleet.Known(false), Age: known(d.clock() + time.Hour), Quiet: known(time.Second), Progress: fleet.ProgressSome, LastHealthy: known(0)}
 	if m.state == fleet.StateFinished {
 		a.Progress = fleet.ProgressUnknown
 		return a

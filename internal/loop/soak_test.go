@@ -621,7 +621,7 @@ func (w *town) shown(r *resident) fleet.Agent {
 	quiet := w.awake() - r.moved
 	a := fleet.Agent{Name: r.name, Kind: "claude", Owner: r.owner, Process: w.process(r), Procs: []fleet.ProcessID{w.process(r)},
 		Source: "hook", CWD: fleet.Known("/w/" + r.name), Age: w.span(r.born), CPU: fleet.Known(1.0), RSS: fleet.Known(gib), Dwell: w.span(r.since),
-		Quiet: fleet.Known(fleet.Duration(quiet)), Progress: fleet.ProgressSome, PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), FolderGone: fleet.Known(false), ComposerEmpty: fleet.Known(w.chance(fmt.Sprint("composer ", r.name, w.awake())) < 0.8),
+		Quiet: fleet.Known(fleet.Duration(quiet)), Progress: fleet.ProgressSome, PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), Deaf: fleet.Known(""), FolderGone: fleet.Known(false), ComposerEmpty: fleet.Known(w.chance(fmt.Sprint("composer ", r.name, w.awake())) < 0.8),
 		Pane: &fleet.Pane{Session: r.name, Activity: fleet.Known(fleet.Duration(quiet))}, LastHealthy: fleet.Known(fleet.Duration(0))}
 	if r.big {
 		a.RSS = fleet.Known(3 * gib)

@@ -196,7 +196,7 @@ func (w *week) shown(a *weekAgent) fleet.Agent {
 	return fleet.Agent{Name: a.name, Kind: "claude", Owner: fleet.OwnerCustos, Process: w.process(a), Procs: []fleet.ProcessID{w.process(a)},
 		State: fleet.StateIdle, Source: "hook", Registered: true, Desired: fleet.DesiredRunning, Instance: "i-" + a.name, Where: fleet.WhereTmux,
 		CWD: fleet.Known("/w/" + a.name), Age: long, Dwell: fleet.Known(fleet.Duration(time.Minute)), Quiet: fleet.Known(fleet.Duration(time.Minute)), Progress: fleet.ProgressSome,
-		CPU: fleet.Known(1.0), RSS: fleet.Known(gib), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), FolderGone: fleet.Known(false), LastHealthy: fleet.Known(fleet.Duration(0)),
+		CPU: fleet.Known(1.0), RSS: fleet.Known(gib), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), Deaf: fleet.Known(""), FolderGone: fleet.Known(false), LastHealthy: fleet.Known(fleet.Duration(0)),
 		Pane: &fleet.Pane{Session: a.name, Activity: fleet.Known(fleet.Duration(time.Minute))}}
 }
 

@@ -74,7 +74,7 @@ func healthyHost() fleet.Host {
 func HealthyAgent(name string) fleet.Agent {
 	return fleet.Agent{Name: name, Kind: "claude", Owner: fleet.OwnerCustos, Beside: fleet.Known([]string{}), State: fleet.StateWorking, Dwell: hours(0), Process: fleet.ProcessID{PID: 7, Start: 7},
 		Age: hours(1), CPU: fleet.Known(5.0), RSS: fleet.Known(int64(300) << 20), Progress: fleet.ProgressSome, Quiet: hours(0),
-		SpendsNow: 20_000, SpendsUsually: fleet.Known[int64](15_000), ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), FolderGone: fleet.Known(false), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
+		SpendsNow: 20_000, SpendsUsually: fleet.Known[int64](15_000), ContextPercent: fleet.Known(20.0), ComposerEmpty: fleet.Known(true), PaneLost: fleet.Known(false), ShimLost: fleet.Known(false), Deaf: fleet.Known(""), FolderGone: fleet.Known(false), LastHealthy: hours(0), CheckpointAge: hours(0), CPUTime: hours(0),
 		Registered: true, Desired: fleet.DesiredRunning, Restart: fleet.RestartOnFailure, Task: "fix it", PromptState: fleet.DeliveryAcknowledged,
 		Pane: &fleet.Pane{ID: fleet.PaneID{Socket: "/state/run/tmux.sock", Pane: "%1"}, Session: name, SessionID: "$1", Activity: hours(0), Age: hours(1), Orphan: fleet.Known(false)}}
 }

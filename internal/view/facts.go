@@ -217,6 +217,7 @@ func recordFacts(a fleet.Agent) (out []string) {
 	if a.Exit != nil {
 		say(true, "Its newest instance: %s (source: %s)", exitWords(*a.Exit), a.Exit.Source)
 	}
+	say(a.Deaf.Or("") != "", "Nothing is heard of its hooks: %s", a.Deaf.Or(""))
 	say(a.Conflict != "", "Record and observation disagree: %s", a.Conflict)
 	say(a.Cycles > 0, "unresponsive in %s in a row", fleet.Counted(a.Cycles, "patrol"))
 	say(a.PromptState != "" && a.PromptState != fleet.DeliveryAcknowledged, "Its first prompt is %s.", a.PromptState)

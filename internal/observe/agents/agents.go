@@ -306,6 +306,7 @@ type look struct {
 	sampled  map[fleet.ProcessID]fleet.Duration
 	registry map[fleet.ProcessID]agent.Registry
 	spoken   map[fleet.ProcessID]fleet.Conversation
+	unheard  string // why it is not known what hooks told; empty where it is
 	unspoken string // why conversations that are not known are not; "" for nothing that is known of that
 	runs     []run
 	isRun    map[fleet.ProcessID]bool // by key
@@ -397,7 +398,9 @@ func (l *look) recall(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("cannot tell whose agents are: %w", err)
 		}
-		l.amnesia = what != ""
+		if l.amnesia = what != ""; l.amnesia {
+			l.unheard = "what hooks told is forgotten"
+		}
 	}
 	l.seeLaunches()
 	return nil
@@ -412,6 +415,7 @@ func (l *look) hear(ctx context.Context) error {
 	all, err := l.o.Hooks(ctx)
 	l.events = sortEvents(all)
 	if err != nil {
+		l.unheard = "it cannot be read what hooks told"
 		return fmt.Errorf("cannot hear what agents tell: %w", err)
 	}
 	return nil

@@ -44,6 +44,7 @@ func (l *look) live(r run) fleet.Agent {
 	v = agent.Settle(v, told, l.silence(a, m))
 	a.State, a.Reason, a.Source, a.Signals = v.State, v.Reason, v.Source, v.Signals
 	a.Version, a.Outgrown, a.Hint = sig.Version, sig.Outgrown, v.Hint
+	a.Deaf = agent.Deaf(sig)
 	a.Dwell = l.stay(r, m, v, sig)
 	if a.Failure = failureOf(told, sig.Written); a.Failure != "" && a.State == fleet.StateIdle {
 		a.Reason = a.Failure + " ended its last turn; " + a.Reason
@@ -104,7 +105,7 @@ func said(context fleet.Leaf[float64]) fleet.Leaf[float64] {
 func (l *look) signals(r run, cpu fleet.Leaf[float64], told agent.Reported) agent.Signals {
 	sig := agent.Signals{Kind: r.kind, OneShot: r.OneShot, Suspended: isHalted(r.Process),
 		Age: fleet.Known(r.Process.Age), CPU: cpu, Told: told, Now: l.now,
-		Hooked: r.reg != nil && r.reg.Owner == fleet.OwnerCustos}
+		Hooked: r.reg != nil && r.reg.Owner == fleet.OwnerCustos, Unheard: l.unheard}
 	if sig.Hooked && told.Last.IsZero() && l.o.Deaf != nil {
 		sig.Deaf = l.o.Deaf(r.kind.Name)
 	}
