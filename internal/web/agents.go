@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -93,7 +92,7 @@ func (s *site) agent(ctx context.Context, r *http.Request) (page, error) {
 	if !session.showsRow(v.Agent) {
 		return page{}, &api.Error{Kind: api.Forbidden, Message: "This link does not show that agent."}
 	}
-	d := agentData{AgentDetail: v, OrderID: rand.Text()}
+	d := agentData{AgentDetail: v, OrderID: s.shared.mark}
 	if session.Link {
 		d.Record, d.Messages, d.Orders = nil, nil, nil // what was asked of it is for those who may ask
 	}
@@ -133,7 +132,7 @@ func (s *site) stopAsked(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	return page{Name: "stop", Title: "Stop " + v.Agent.Name + "?", At: v.At, Data: agentData{AgentDetail: v, OrderID: rand.Text()}}, nil
+	return page{Name: "stop", Title: "Stop " + v.Agent.Name + "?", At: v.At, Data: agentData{AgentDetail: v, OrderID: s.shared.mark}}, nil
 }
 
 func (s *site) nudge(ctx context.Context, r *http.Request) (string, error) {

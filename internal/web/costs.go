@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -99,7 +98,7 @@ func (s *site) budget(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := budgetData{Budget: b, ID: rand.Text(), Seen: raisable(b), Done: whatWasDoneWithBudget(r.URL.Query().Get("done"))}
+	d := budgetData{Budget: b, ID: s.shared.mark, Seen: raisable(b), Done: whatWasDoneWithBudget(r.URL.Query().Get("done"))}
 	for _, word := range strings.Fields(b.Hint) {
 		if strings.HasPrefix(word, "+") {
 			d.More = word

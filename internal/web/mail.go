@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -88,7 +87,7 @@ func (s *site) mail(ctx context.Context, r *http.Request) (page, error) {
 	if i < 0 {
 		return page{}, &api.Error{Kind: api.NotFound, Message: "cannot show that mail: it is not in the inbox of the people, or was put away long ago", Hint: "custos mail inbox --all"}
 	}
-	return page{Name: "mail", Title: "Mail " + id, At: v.At, Data: mailItem{Mail: v.Mail[i], ID: rand.Text(), Done: whatWasDoneWithMail(r.URL.Query().Get("done"))}}, nil
+	return page{Name: "mail", Title: "Mail " + id, At: v.At, Data: mailItem{Mail: v.Mail[i], ID: s.shared.mark, Done: whatWasDoneWithMail(r.URL.Query().Get("done"))}}, nil
 }
 
 // whatWasDoneWithMail are the words for what the forms do: nothing else of an address is shown.

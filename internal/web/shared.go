@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,6 +18,7 @@ import (
 type shared struct {
 	newest func() int64 // number of the last change
 	now    func() time.Time
+	mark   string // stands in a page where each answer has the ID of a form: one that nobody can guess
 
 	mu   sync.Mutex
 	made map[string]*madePage // by whose and which page it is
@@ -28,7 +30,8 @@ type madePage struct {
 	at     time.Time
 	ended  chan struct{}
 
-	body, packed []byte
+	body, packed []byte   // packed: nil where there are forms
+	parts        [][]byte // of the body, with the ID of a form between them; nil where there is none
 	err          error
 }
 
@@ -49,7 +52,7 @@ func (c *shared) get(ctx context.Context, key string, build func(context.Context
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestPage)
 			defer cancel()
 			if m.body, m.err = survived(ctx, build); m.err == nil {
-				m.packed = packed(m.body)
+				m.prepare(c.mark)
 			}
 		}()
 	}
@@ -98,14 +101,42 @@ func packed(body []byte) []byte {
 	return b.Bytes()
 }
 
+// prepare has a page be sent as often as it is asked for.
+func (m *madePage) prepare(mark string) {
+	if parts := bytes.Split(m.body, []byte(mark)); mark != "" && len(parts) > 1 {
+		m.parts = parts
+		return
+	}
+	m.packed = packed(m.body)
+}
+
+// own is the page for one who asks: each of its forms has an ID that no other form has.
+func (m *madePage) own() []byte {
+	if m.parts == nil {
+		return m.body
+	}
+	var b bytes.Buffer
+	for i, part := range m.parts {
+		if i > 0 {
+			b.WriteString(rand.Text())
+		}
+		b.Write(part)
+	}
+	return b.Bytes()
+}
+
 // send writes a page as the browser takes it.
 func (m *madePage) send(w http.ResponseWriter, r *http.Request, status int) {
-	h, body := w.Header(), m.body
+	h, body := w.Header(), m.own()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		body = m.packed
+		if m.packed == nil {
+			body = packed(body)
+		} else {
+			body = m.packed
+		}
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the reader is gone when this fails

@@ -83,7 +83,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Key == nil {
 		o.Key = []byte(rand.Text())
 	}
-	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now), glances: newPace(10, o.Now)}
+	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, mark: rand.Text(), made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now), glances: newPace(10, o.Now)}
 	return s.guarded(s.routes()), nil
 }
 
