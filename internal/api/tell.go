@@ -20,6 +20,8 @@ type Telling struct {
 	// Failing are those of them that have not taken what they were told before, each with why:
 	// "phone: cannot read …". It waits until they do.
 	Failing []string `json:"failing,omitempty"`
+	// Waits says why nothing is sent now, though it is written down; "" when it is sent.
+	Waits string `json:"waits,omitempty"`
 }
 
 // Tell notifies people, as the routes of custos.toml say.

@@ -57,7 +57,7 @@ func exitTable() []exitMeaning {
 		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply, doctor --fix, clean or worktree clean failed; health or doctor found something; what formula run or plugin run carried out failed, was cancelled or needs a person; a want of simulate is not met; tell reaches no one"},
 		{exitUse, "bad use or input; or what was asked for is refused, or came to nothing: the cause is said"},
 		{exitLook, "could not look, did not see what was asked for, no answer in time, or interrupted: what becomes of what was asked for is said"},
-		{exitQueued, "an order was taken and is not carried out yet: what holds it is said, and custos orders cancel ID takes it back"},
+		{exitQueued, "an order was taken and is not carried out yet: what holds it is said, and custos orders cancel ID takes it back; or what tell is to send waits for a daemon"},
 	}
 }
 

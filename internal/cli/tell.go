@@ -34,7 +34,8 @@ groups that custos.toml says for its priority. Agents may use it, in their own
 name (agent/NAME), at P2 at most and ten times an hour. With - the text is read from standard
 input. It exits with 1 when it reaches no one, because no notifier is configured, no route leads to
 one at its priority, or none of them takes what it is sent now. It does not wait until it is
-sent: what cannot be is tried again, and told by custos health and custos doctor.
+sent: what cannot be is tried again, and told by custos health and custos doctor. Without a
+daemon it is written down, which is said, with exit code 4.
 --try sends a test message to one receiver, the NAME of a [notifier.NAME], at once and
 whatever the routes say, and tells what came of it; a person may. Formulas that call Disinto's matrix_send get one that does this.`,
 		Example: "  custos tell 'the release is out'\n  custos tell --try phone\n  custos tell --from supervisor --priority P3 - < status.txt",
@@ -56,12 +57,17 @@ whatever the routes say, and tells what came of it; a person may. Formulas that 
 			}
 			told, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Telling, error) { return c.Tell(ctx, t) }, func(p *page, v api.Telling) {
 				p.line("%s", sentLine(v))
+				if v.Waits != "" {
+					p.line("It waits: %s", flat(v.Waits))
+				}
 				for _, f := range v.Failing {
 					p.line("It waits: what was sent before has not got there. %s", flat(f))
 				}
 			})
 			if err == nil && len(told.Failing) == len(told.To) {
 				err = errUnheard
+			} else if err == nil && told.Waits != "" {
+				err = errQueued
 			}
 			return err
 		},

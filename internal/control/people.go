@@ -44,6 +44,9 @@ func (c *Control) tell(ctx context.Context, call Call, r api.Tell) (api.Telling,
 	}
 	out := api.Telling{By: by, Priority: string(m.Priority), Subject: m.Subject, To: append([]string{}, c.Receivers(m)...)}
 	out.Failing = c.failing(out.To)
+	if !c.Watched && len(out.To) > 0 {
+		out.Waits = "no daemon runs now: custos up sends it, or the next custos patrol"
+	}
 	return out, nil
 }
 

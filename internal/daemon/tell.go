@@ -53,11 +53,12 @@ func (p postPort) Note(ctx context.Context, e fleet.Event) error {
 
 // matrixSend is what formulas of Disinto call to tell people: matrix_send PREFIX
 // TEXT [THREAD] [CONTEXT]. As that does, it goes well where nobody is configured to be
-// told: that is the code 1 of custos tell.
+// told, or what is to be sent waits for a daemon: those are the codes 1 and 4 of custos tell.
 const matrixSend = `#!/bin/sh
 # Written by custos for the formulas it runs.
 prefix=${1:-formula} text=${2:-}
-%s tell --from "$prefix" -- "$text" || [ $? -eq 1 ]
+%s tell --from "$prefix" -- "$text"
+case $? in 0|1|4) ;; *) exit 1 ;; esac
 `
 
 // townTools are what formulas of Gas Town call: what Custos has, and a clear word about

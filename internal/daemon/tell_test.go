@@ -33,6 +33,15 @@ func TestMatrixSend(t *testing.T) {
 	if want := "<--config></a b><tell><--from><supervisor><--><--all $(touch x) 'well'\nok>"; err != nil || string(out) != want {
 		t.Errorf("called with %s, %v; want %s", out, err, want)
 	}
+	for code, well := range map[string]bool{"1": true, "2": false, "3": false, "4": true} { // it reaches no one; it waits for a daemon
+		if err := os.WriteFile(echo, []byte("#!/bin/sh\nexit "+code+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(filepath.Join(dir, "matrix_send"), "supervisor", "ok")
+		if err := c.Run(); (err == nil) != well {
+			t.Errorf("tell ends with %s, and it with %v", code, err)
+		}
+	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 2 {
 		t.Errorf("left %v, %v", list, err)
 	}
