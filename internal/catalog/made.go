@@ -36,10 +36,15 @@ func lockMade() files.Made { return fileMade("lock", "custos ", "") }
 func StateMade() []files.Made {
 	return []files.Made{
 		lockMade(),
-		fileMade(`custos\.db(\.(corrupt|replaced)-[0-9]{8}T[0-9]{6}Z(-` + aNumber + `)?)?(-wal|-shm|-journal)?`),
+		fileMade(`custos\.db(\.(corrupt|replaced|newer)-[0-9]{8}T[0-9]{6}Z(-` + aNumber + `)?)?(-wal|-shm|-journal)?`),
 		fileMade(`\.custos\.db-` + aNumber),
 		fileMade(`generation|\.generation-`+aNumber, "custos", ""),
 		fileMade("frozen"),
+		fileMade(`custos\.db\.restoring`),
+		fileMade("upgrade\\.(json|lock|log)"),
+		folderMade("backups", func() []files.Made {
+			return []files.Made{fileMade(`(\.new-)?custos-v[0-9]+-[0-9]{8}T[0-9]{6}\.[0-9]{3}Z\.db(-wal|-shm|-journal)?`), newMade()}
+		}),
 		folderMade("bin", toolsMade),
 		folderMade("disabled", func() []files.Made { return []files.Made{fileMade(".+", "disabled by ")} }),
 		folderMade("forge", func() []files.Made { return []files.Made{fileMade(`.+\.json`, `{"format":`), newMade()} }),

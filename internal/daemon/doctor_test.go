@@ -124,7 +124,7 @@ func TestDoctorOfFiles(t *testing.T) {
 	wantCheck(t, all, "security landmark-open", "warn", "others get at "+cfg.StateDir)
 	wantCheck(t, all, "security landmark-open", "warn", "others get at "+db)
 	wantCheck(t, all, "security landmark-open", "warn", "others get at "+dir+"/token ([forge.shop])")
-	wantCheck(t, all, "databases damaged", "warn", "2 databases set aside, damaged or replaced: "+db+".replaced-20251231T000000Z-2; "+db+".corrupt-20260101T000000Z")
+	wantCheck(t, all, "databases damaged", "warn", "2 databases set aside, damaged, replaced or newer: "+db+".replaced-20251231T000000Z-2; "+db+".corrupt-20260101T000000Z")
 	wantCheck(t, all, "config in-force", "cannot tell", "changed since")
 
 	noise := strings.Repeat("no database. ", 1000)

@@ -53,7 +53,7 @@ func sickInstallation() []sick {
 		{check: "config namespace", state: "warn", why: "nothing that [git] and [locks] name is removed", command: "", spoil: func(x patient) {
 			x.s.From.Unsaid = []string{"git", "locks"}
 		}},
-		{check: "databases damaged", state: "warn", why: "1 database set aside, damaged or replaced: /s/db.corrupt-1", command: "ls -l /s/db.corrupt-1", spoil: func(x patient) {
+		{check: "databases damaged", state: "warn", why: "1 database set aside, damaged, replaced or newer: /s/db.corrupt-1", command: "ls -l /s/db.corrupt-1", spoil: func(x patient) {
 			x.Installation.Store.Aside = []string{"/s/db.corrupt-1"}
 		}},
 		{check: "databases memory", state: "bad", why: "cannot be read, so nothing is done", command: "", spoil: func(x patient) {

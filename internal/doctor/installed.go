@@ -197,7 +197,7 @@ func judgePages(e *Examination) verdict {
 
 func judgeAside(e *Examination) verdict {
 	if list := e.Installation.Store.Aside; len(list) > 0 {
-		return warn("%s set aside, damaged or replaced: %s", fleet.Counted(len(list), "database"), some(list)).by("ls", "-l", list[0])
+		return warn("%s set aside, damaged, replaced or newer: %s", fleet.Counted(len(list), "database"), some(list)).by("ls", "-l", list[0])
 	}
 	return ok("no database was ever set aside")
 }

@@ -24,6 +24,22 @@ func post(id string) Post {
 	return p
 }
 
+// first is a post as the custos-hook of the first release writes it: those bytes do not change
+// while Oldest is 1.
+const first = `{"v":1,"id":"a-1","kind":"claude","event":"PreToolUse","agent":"bob","instance":"i1","cwd":"/w","ppids":[{"pid":5,"start":6}],"boot":"b","up":9,"wall":10,"payload":"e30="}`
+
+// A hook of the release before goes on being heard.
+func TestTheReleaseBeforeIsRead(t *testing.T) {
+	if Oldest > 1 && Oldest > Version-1 || Oldest > Version {
+		t.Errorf("version %d is read, and not the one before it", Version)
+	}
+	frame := append([]byte{0, 0, 0, byte(len(first))}, first...)
+	p, err := ReadPost(bytes.NewReader(frame))
+	if err != nil || p.Agent != "bob" || p.Instance != "i1" || p.Event != "PreToolUse" || p.CWD != "/w" || string(p.Payload) != "{}" || len(p.PPIDs) != 1 || p.PPIDs[0].PID != 5 || p.UpNanos != 9 || p.Wall != 10 {
+		t.Errorf("it is read as %+v, %v", p, err)
+	}
+}
+
 func TestFramesRoundTrip(t *testing.T) {
 	full := post("a")
 	full.Payload, full.Truncated = bytes.Repeat([]byte{0xff}, maxPayload), true // the worst that fits
@@ -67,7 +83,8 @@ func TestBadPostsLoseOnlyThemselves(t *testing.T) {
 		change func(*Post)
 		want   string
 	}{
-		{func(p *Post) { p.V = 2 }, "it is of version 2"},
+		{func(p *Post) { p.V = Version + 1 }, fmt.Sprintf("it is of version %d, this one reads versions %d to %d", Version+1, Oldest, Version)},
+		{func(p *Post) { p.V = Oldest - 1 }, "this one reads versions"},
 		{func(p *Post) { p.ID = "../../x" }, "its id"},
 		{func(p *Post) { p.ID = "-rf" }, "its id"},
 		{func(p *Post) { p.ID = strings.Repeat("x", 65) }, "its id"},

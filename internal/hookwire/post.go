@@ -7,8 +7,13 @@ import (
 	"strings"
 )
 
-// Version is the version of the wire and of the spool's files.
-const Version = 1
+// Version is the version of the wire and of the spool's files, and Oldest the first that is
+// read still: a custos-hook of the release before may run, or have spooled, when the daemon
+// is exchanged. It hears answers of its own version.
+const (
+	Version = 1
+	Oldest  = 1
+)
 
 // maxPayload is the most of a payload that a post carries, in bytes. Those of
 // real hooks are some KiB; a tool that writes a file has the whole file in it.
@@ -77,8 +82,8 @@ const (
 // Check says what is wrong with a post that came from outside.
 func (p Post) Check() error {
 	switch {
-	case p.V != Version:
-		return fmt.Errorf("cannot take hook event: it is of version %d, this one reads version %d", p.V, Version)
+	case p.V < Oldest || p.V > Version:
+		return fmt.Errorf("cannot take hook event: it is of version %d, this one reads versions %d to %d", p.V, Oldest, Version)
 	case !isID(p.ID):
 		return errors.New("cannot take hook event: its id is not 1 to 64 letters, digits or dashes")
 	case p.Kind == "" || len(p.Kind) > maxName || len(p.Event) > maxName:

@@ -184,7 +184,7 @@ func (h *HookListener) receive(ctx context.Context, conn net.Conn) {
 				return // it lies in the spool then
 			}
 		}
-		if hookwire.WriteAck(conn, h.take(withWait(ctx, conn, p.ID), p)) != nil {
+		if hookwire.WriteAck(conn, h.take(withWait(ctx, conn, p), p)) != nil {
 			h.drainSoon() // nothing waited for the answer: the event lies in the spool now
 			return
 		}
@@ -194,9 +194,9 @@ func (h *HookListener) receive(ctx context.Context, conn net.Conn) {
 // waitKey is that of a context in which a hook can be told to wait.
 type waitKey struct{}
 
-func withWait(ctx context.Context, conn net.Conn, id string) context.Context {
+func withWait(ctx context.Context, conn net.Conn, p hookwire.Post) context.Context {
 	return context.WithValue(ctx, waitKey{}, sync.OnceFunc(func() {
-		_ = hookwire.WriteAck(conn, hookwire.Ack{V: hookwire.Version, ID: id, Wait: true}) // who is gone hears no answer either
+		_ = hookwire.WriteAck(conn, hookwire.Ack{V: p.V, ID: p.ID, Wait: true}) // who is gone hears no answer either
 	}))
 }
 
@@ -211,7 +211,7 @@ func HookWaits(ctx context.Context) {
 // take hands an event on. What the daemon's end cuts short is kept in the spool
 // by the hook.
 func (h *HookListener) take(ctx context.Context, p hookwire.Post) (a hookwire.Ack) {
-	a = hookwire.Ack{V: hookwire.Version, ID: p.ID}
+	a = hookwire.Ack{V: p.V, ID: p.ID}
 	defer func() {
 		if f := recover(); f != nil { // one bad event must not end the daemon
 			h.o.Log.Error("cannot take a hook event: a fault of Custos", "fault", f)

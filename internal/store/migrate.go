@@ -6,6 +6,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+
+	"custos/internal/fleet"
+	"custos/internal/store/backups"
 )
 
 //go:embed migrations/*.sql
@@ -54,7 +57,7 @@ func migrateOne(ctx context.Context, db *sql.DB, list []string) (done bool, err 
 		return true, err
 	}
 	if at > len(list) {
-		return false, newer(at, len(list))
+		return false, newer("", at, len(list))
 	}
 	if _, err := tx.ExecContext(ctx, list[at]); err != nil {
 		return false, fmt.Errorf("migration %d: %w", at+1, err)
@@ -66,7 +69,7 @@ func migrateOne(ctx context.Context, db *sql.DB, list []string) (done bool, err 
 }
 
 // checkVersion refuses a database whose schema is not this program's.
-func checkVersion(ctx context.Context, db rower) error {
+func checkVersion(ctx context.Context, path string, db rower) error {
 	list, err := migrations()
 	if err != nil {
 		return err
@@ -75,15 +78,20 @@ func checkVersion(ctx context.Context, db rower) error {
 	case err != nil:
 		return err
 	case at > len(list):
-		return newer(at, len(list))
+		return newer(path, at, len(list))
 	case at < len(list):
 		return fmt.Errorf("its schema is of version %d and this custos reads version %d: run `custos up` or `custos patrol` once", at, len(list))
 	}
 	return nil
 }
 
-func newer(at, known int) error {
-	return fmt.Errorf("%w: its schema is of version %d, this one knows up to %d", ErrNewer, at, known)
+// newer refuses a database of a newer program, and names the backup that this one reads.
+func newer(path string, at, known int) error {
+	back := "there is no backup of it that this one reads"
+	if b, found := backups.Fitting(path, known); found {
+		back = "the newest backup that this one reads is " + fleet.Path(b.Path)
+	}
+	return fmt.Errorf("%w: its schema is of version %d, this one knows up to %d; %s", ErrNewer, at, known, back)
 }
 
 func version(ctx context.Context, q rower) (v int, err error) {

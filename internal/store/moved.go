@@ -163,7 +163,7 @@ func (s *Store) writeOut(ctx context.Context, at *place) error {
 func (s *Store) reconnect(ctx context.Context) error {
 	s.w.SetMaxIdleConns(0) // the one that writes is idle: this is its turn
 	s.w.SetMaxIdleConns(1)
-	if err := prepare(ctx, s.w); err != nil {
+	if err := prepare(ctx, s.opts, s.w); err != nil {
 		return err
 	}
 	if err := s.r.anew(); err != nil {

@@ -60,7 +60,8 @@ type Store struct {
 // Open opens the database to read and write, and brings its schema up to date.
 // A damaged database is renamed to PATH.corrupt-TIME and a new one begun, which
 // says Past.Amnesia until ConfirmAmnesia. One of a newer Custos is refused with
-// ErrNewer and left as it is.
+// ErrNewer, which names the backup that can be read, and left as it is. One of an older
+// Custos is backed up before its schema is touched; where that fails, so does Open.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = withDefaults(o)
 	if err := makeFile(o.Path); err != nil {
@@ -102,9 +103,9 @@ func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read how far the database had come: %w", err)
 	}
-	r, is, err := openToRead(ctx, dsn(o, "mode", "ro"))
+	r, is, err := openToRead(ctx, o.Path, dsn(o, "mode", "ro"))
 	if err != nil && standsAlone(o.Path) {
-		if alone, stands, again := openToRead(ctx, dsn(o, "mode", "ro")+"&immutable=1"); again == nil {
+		if alone, stands, again := openToRead(ctx, o.Path, dsn(o, "mode", "ro")+"&immutable=1"); again == nil {
 			r, is, err = alone, stands, nil
 		}
 	}
@@ -114,12 +115,12 @@ func OpenReadOnly(ctx context.Context, o Options) (*Store, error) {
 	return &Store{r: r, mirror: newMirror(), lost: beside.lost(is), opts: o}, nil
 }
 
-func openToRead(ctx context.Context, dsn string) (*readers, standing, error) {
+func openToRead(ctx context.Context, path, dsn string) (*readers, standing, error) {
 	r, err := openReaders(dsn)
 	if err != nil {
 		return nil, standing{}, err
 	}
-	err = checkVersion(ctx, r)
+	err = checkVersion(ctx, path, r)
 	var is standing
 	if err == nil {
 		is, err = standingOf(ctx, r)
@@ -222,7 +223,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	}
 	w := sql.OpenDB(overheard{dsn(o, "_txlock", "immediate"), m})
 	w.SetMaxOpenConns(1)
-	if err := prepare(ctx, w); err != nil {
+	if err := prepare(ctx, o, w); err != nil {
 		_ = w.Close()
 		return nil, failed("open database "+o.Path, err)
 	}
@@ -240,7 +241,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 
 // prepare touches nothing before it knows that the database is whole, and of a
 // version it may write.
-func prepare(ctx context.Context, w *sql.DB) error {
+func prepare(ctx context.Context, o Options, w *sql.DB) error {
 	list, err := migrations()
 	if err != nil {
 		return err
@@ -248,8 +249,14 @@ func prepare(ctx context.Context, w *sql.DB) error {
 	if err := quickCheck(ctx, w); err != nil {
 		return err
 	}
-	if at, err := version(ctx, w); err != nil || at > len(list) {
-		return cmp.Or(err, newer(at, len(list)))
+	at, err := version(ctx, w)
+	if err != nil || at > len(list) {
+		return cmp.Or(err, newer(o.Path, at, len(list)))
+	}
+	if at > 0 && at < len(list) { // who goes back to the program before needs it
+		if _, err := Backup(ctx, o.Path, o.Now()); err != nil {
+			return fmt.Errorf("its schema is of version %d, and is brought up to date only behind a backup: %w", at, err)
+		}
 	}
 	// auto_vacuum only takes in an empty database, before WAL is on.
 	for _, pragma := range []string{"auto_vacuum=INCREMENTAL", "journal_mode=WAL"} {
