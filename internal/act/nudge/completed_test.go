@@ -99,13 +99,8 @@ func (c *completer) enter() {
 }
 
 // nudges types a text there, and says what became of it.
-func (c *completer) nudges(t *testing.T, text string) (arrival *fleet.Arrival, err error) {
+func (c *completer) nudges(t *testing.T, k agent.Kind, text string) (arrival *fleet.Arrival, err error) {
 	synctest.Test(t, func(t *testing.T) {
-		kinds, bad := agent.Parse()
-		if bad != nil {
-			t.Fatal(bad)
-		}
-		k, _ := kinds.Get("qwen")
 		world := agentrun.World{Providers: map[fleet.Where]session.Provider{fleet.WhereTmux: c},
 			Now: func() fleet.Instant { return fleet.Instant{Wall: time.Now(), Boot: "b"} }}
 		r := &run{Live: &agentrun.Live{Kind: k, Provider: c, World: world, Agent: fleet.Agent{State: fleet.StateIdle, Instance: "i"}},
@@ -118,15 +113,26 @@ func (c *completer) nudges(t *testing.T, text string) (arrival *fleet.Arrival, e
 	return arrival, err
 }
 
+func qwen(t *testing.T) agent.Kind {
+	t.Helper()
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, _ := kinds.Get("qwen")
+	return k
+}
+
 var made = map[string]string{"/comp": "/compress ", "@read": "@readme.md ", "$sk": "skill-creator ", "/": "/model"}
 
 // What the CLI's completion made of a text is taken away again, too: it would keep out every
 // later one.
 func TestWhatACompletionMadeIsTakenBack(t *testing.T) {
+	k := qwen(t)
 	for _, late := range []int{0, 1, 5} {
 		for _, text := range []string{"/comp", "look at @read", "use $sk", "/"} {
 			c := &completer{makes: made, late: late}
-			arrival, err := c.nudges(t, text)
+			arrival, err := c.nudges(t, k, text)
 			if err == nil || arrival == nil || arrival.Outcome != fleet.OutcomeNot || !strings.Contains(arrival.Why, "end of a completion") || c.typed != "" || len(c.sent) > 0 {
 				t.Errorf("%q, %d looks late: %+v, %v; there stands %q, sent %q", text, late, arrival, err, c.typed, c.sent)
 			}
@@ -137,6 +143,7 @@ func TestWhatACompletionMadeIsTakenBack(t *testing.T) {
 // A person may come at any moment, type, and go: nothing that they typed is taken away. With
 // nobody there, nothing of ours stays.
 func TestNothingOfAPersonsIsTakenForACompletion(t *testing.T) {
+	k := qwen(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		c := &completer{makes: made, late: rapid.IntRange(0, 30).Draw(rt, "late"), deaf: rapid.Bool().Draw(rt, "deaf")}
 		text := rapid.SampledFrom([]string{"/comp", "look at @read", "use $sk", "/", "go on with it"}).Draw(rt, "text")
@@ -144,7 +151,7 @@ func TestNothingOfAPersonsIsTakenForACompletion(t *testing.T) {
 		c.come = rapid.IntRange(1, 90).Draw(rt, "come")
 		c.types = c.come + rapid.IntRange(0, 10).Draw(rt, "and type")
 		c.go_ = c.types + rapid.IntRange(1, 10).Draw(rt, "and go")
-		arrival, err := c.nudges(t, text)
+		arrival, err := c.nudges(t, k, text)
 		if c.taken != "" {
 			rt.Errorf("%q of a person's is gone", c.taken)
 		}
