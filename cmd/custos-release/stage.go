@@ -11,6 +11,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/release"
+	"custos/internal/service/unit"
 )
 
 // stage is a folder with what the packages for one machine are made of: the programs, and
@@ -59,11 +60,7 @@ func (s stage) texts(src source) error {
 	if err != nil {
 		return err
 	}
-	page, err := os.ReadFile(filepath.Join(src.dir, "docs", "service.md"))
-	if err != nil {
-		return err
-	}
-	unit, err := unitOf(string(page), "/usr/bin/custos")
+	text, err := unit.Text(unit.Options{Program: "/usr/bin/custos"})
 	if err != nil {
 		return err
 	}
@@ -73,7 +70,7 @@ func (s stage) texts(src source) error {
 	}
 	changelog := fmt.Sprintf("custos (%s) stable; urgency=medium\n\n  * What is new is in custos_%s_changes.md, beside the package.\n\n -- %s  %s\n",
 		debVersion(s.archive.Version), s.archive.Version, maintainer, s.at.Format("Mon, 02 Jan 2006 15:04:05 -0700"))
-	return errors.Join(s.write("LICENSE", licence), s.write("custos.service", []byte(unit)), s.write("custos.toml", example),
+	return errors.Join(s.write("LICENSE", licence), s.write(unit.Name, []byte(text)), s.write("custos.toml", example),
 		s.write("changelog", []byte(changelog)), s.write("copyright", []byte(copyright)), s.write("lintian-overrides", []byte(overrides)))
 }
 
@@ -87,22 +84,6 @@ func (s stage) bill(ctx context.Context) error {
 
 func (s stage) write(name string, text []byte) error {
 	return os.WriteFile(s.path(name), text, 0o644)
-}
-
-// unitOf finds the systemd unit in docs/service.md, and has it
-// start the program of the package.
-func unitOf(page, program string) (string, error) {
-	_, rest, ok := strings.Cut(page, "```ini\n[Unit]\n")
-	body, _, closed := strings.Cut(rest, "```")
-	if !ok || !closed {
-		return "", errors.New("cannot find the unit in the page on services: want a block of ini that begins with [Unit]")
-	}
-	unit := "[Unit]\n" + body
-	const before = "ExecStart=%h/bin/custos up\n"
-	if strings.Count(unit, "ExecStart=") != 1 || !strings.Contains(unit, before) {
-		return "", fmt.Errorf("cannot take the unit in the page on services: want one line %q", before)
-	}
-	return strings.Replace(unit, before, "ExecStart="+program+" up\n", 1), nil
 }
 
 // pages are the files below a folder of a stage, by name, as they are sorted.

@@ -86,10 +86,14 @@ func atlas() []row {
 		{pkg: "internal/remote", may: "api config", why: "Custos on other machines: the way of the API's client through ssh, and which hosts there are"},
 		{pkg: "internal/setup", pure: true, why: "what a first custos.toml says is made of a recording and of what a person chose: values in, values out"},
 		{pkg: "internal/cli", may: "api config daemon mcp nearest remote setup sys/engineproxy sys/reaper sys/settings top uninstall", why: "one file a command; all else through the API, but for what runs without a daemon: the proxy of an engine, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
+		{pkg: "internal/cli", may: "api config daemon mcp nearest remote service service/command setup sys/settings top", why: "one file a command; all else through the API; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
+		{pkg: "internal/service", may: "fleet service/unit sys/files sys/program sys/settings sys/systemd", why: "has systemd keep the daemon running: the person's own process does, and undoes it"},
+		{pkg: "internal/service/command", may: "api service sys/systemd", why: "custos service in words: cli hands it what it stands on"},
+		{pkg: "internal/service/unit", pure: true, why: "the one text of the unit, for the page, the packages and who installs it"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
-		{pkg: "cmd/custos-release", may: "cli config docs release", why: "makes a release, and is in none: man pages and completions of the command line, the pages, an example"},
+		{pkg: "cmd/custos-release", may: "cli config docs release service/unit", why: "makes a release, and is in none: man pages and completions of the command line, the pages, an example"},
 		{pkg: "cmd/custos-shim", may: "sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process"},
 	}
 }
@@ -111,4 +115,5 @@ var writers = map[string][]string{
 	"engine":  {"Writer", "NewWriter"},
 	"ci":      {"Writer", "NewWriter", "Doer", "System", "Kind"},
 	"shim":    {"Prepare", "Void", "Clear", "Turns"},
+	"systemd": {"Writer", "NewWriter"},
 }

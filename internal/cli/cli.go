@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/daemon"
 	"custos/internal/remote"
+	"custos/internal/service"
 	"custos/internal/sys/reaper"
 	"custos/internal/uninstall"
 )
@@ -85,6 +86,8 @@ type Env struct {
 	// Exec becomes another program; nil where that is not to be, when its command
 	// line is printed instead.
 	Exec func(argv []string) error
+	// Service is where a service is installed: this machine.
+	Service service.Machine
 }
 
 // widest is how far lines go where there is no terminal to measure.
@@ -171,7 +174,7 @@ func (a *app) root() *cobra.Command {
 		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.setupCommand(), a.schemaCommand(), a.versionCommand(),
-		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.uninstallCommand())
+		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.serviceCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
 	root.PersistentFlags().StringVar(&a.file, "config", "", "configuration `FILE` (default ~/.config/custos/custos.toml)")
 	a.mayGoElsewhere(root)

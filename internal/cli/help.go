@@ -40,7 +40,7 @@ func everything() []topic {
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
-		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "uninstall"}},
+		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "service", "uninstall"}},
 		{"Configure", []string{"setup", "init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}
 }
@@ -54,7 +54,7 @@ type exitMeaning struct {
 func exitTable() []exitMeaning {
 	return []exitMeaning{
 		{exitWell, "well: looked, or done"},
-		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply, doctor --fix, clean or worktree clean failed; health or doctor found something; what formula run or plugin run carried out failed, was cancelled or needs a person; a want of simulate is not met; tell reaches no one"},
+		{exitAlerts, "alerts at or above --fail-on; an action of patrol --apply, doctor --fix, clean or worktree clean failed; health, doctor or service status found something; what formula run or plugin run carried out failed, was cancelled or needs a person; a want of simulate is not met; tell reaches no one"},
 		{exitUse, "bad use or input; or what was asked for is refused, or came to nothing: the cause is said"},
 		{exitLook, "could not look, did not see what was asked for, no answer in time, or interrupted: what becomes of what was asked for is said"},
 		{exitQueued, "an order was taken and is not carried out yet: what holds it is said, and custos orders cancel ID takes it back; or what tell is to send waits for a daemon"},

@@ -114,7 +114,7 @@ func TestExitCodes(t *testing.T) {
 	failed := outcome(api.Run{State: "failed"})
 	for words, err := range map[string]error{
 		"well": nil, "at or above --fail-on": errAlarm, "an action of patrol --apply, doctor --fix, clean or worktree clean failed": errFailed,
-		"health or doctor found something": errUnwell, "or doctor found something": errBad, "a want of simulate is not met": errMissed, "tell reaches no one": errUnheard,
+		"health, doctor or service status found something": errUnwell, "doctor or service status found something": errBad, "a want of simulate is not met": errMissed, "tell reaches no one": errUnheard,
 		"what formula run or plugin run carried out failed, was cancelled or needs a person": failed, "bad use": usage("no"), "is refused": &api.Error{Kind: api.Forbidden},
 		"came to nothing": &ended{message: "no"}, "could not look": &api.Error{Kind: api.CannotLook}, "did not see what was asked for": errUnseen,
 		"no answer in time": context.DeadlineExceeded, "interrupted": context.Canceled, "taken and is not carried out yet": errQueued,

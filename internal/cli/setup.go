@@ -224,14 +224,14 @@ func (a *app) proposeTmux(s *setupState) error {
 	if err != nil {
 		return localError(err)
 	}
-	text, err := withoutTmux(string(f.Was))
-	switch line := boundAt(text, topKey); {
+	text, err := setup.WithoutTmux(string(f.Was))
+	switch line := setup.BoundAt(text, topKey); {
 	case err != nil:
 		s.Notes = append(s.Notes, "tmux is left alone: "+flat(err.Error()))
 	case line > 0:
 		s.Notes = append(s.Notes, fmt.Sprintf("tmux is left alone: %s:%d binds %s already; custos setup tmux --key KEY takes another one", f.Path, line, topKey))
 	default:
-		return s.change("tmux's status line, and custos top behind a key", f.Path, []byte(withTmux(text, lines)), false)
+		return s.change("tmux's status line, and custos top behind a key", f.Path, []byte(setup.WithTmux(text, lines)), false)
 	}
 	return nil
 }
@@ -408,7 +408,7 @@ func (s *setupState) nextOf() {
 	}
 	s.Next = append(s.Next, api.Hint{Command: "custos up", What: "keep watching"},
 		api.Hint{Command: "custos top", What: "what needs you, live"},
-		api.Hint{Command: "custos help service.md", What: "have it run by itself"})
+		api.Hint{Command: "custos service install", What: "have systemd keep it running"})
 	if slices.ContainsFunc(s.Changes, func(c setupChange) bool { return c.Did == "written" }) || !s.DryRun && len(s.Hooks) > 0 {
 		s.Next = append(s.Next, api.Hint{Command: "custos setup --undo", What: "put it back as it was"})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/setup"
 	"custos/internal/sys/settings"
 )
 
@@ -54,15 +55,15 @@ func (a *app) setupTmux(s tmuxSetup) error {
 	if err != nil {
 		return usage("%s", flat(err.Error()))
 	}
-	text, err := withoutTmux(string(f.Was))
+	text, err := setup.WithoutTmux(string(f.Was))
 	if err != nil {
 		return usage("cannot change %s: %v", flat(f.Path), err)
 	}
 	if !s.undo {
-		if line := boundAt(text, s.key); line > 0 {
+		if line := setup.BoundAt(text, s.key); line > 0 {
 			return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot bind %s: %s:%d binds it already", s.key, flat(f.Path), line), Hint: "custos setup tmux --key KEY"}
 		}
-		text = withTmux(text, lines)
+		text = setup.WithTmux(text, lines)
 	}
 	return a.changeTmux(f, text, s)
 }
@@ -116,19 +117,8 @@ func (a *app) tmuxConf(file string) string {
 	return usual
 }
 
-// The lines between which ours stand. The second begins them where the line before had no
-// end, which they gave it.
-const (
-	tmuxBegins = "# custos: begins (custos setup tmux --undo takes this out)\n"
-	tmuxJoins  = "# custos: begins, below a line without an end (custos setup tmux --undo takes this out)\n"
-	tmuxEnds   = "# custos: ends\n"
-)
-
-// plainCommand is what can stand in a tmux.conf as it is; tmuxKey is a name of a key.
-var (
-	plainCommand = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
-	tmuxKey      = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
-)
+// plainCommand is what can stand in a tmux.conf as it is.
+var plainCommand = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
 
 // tmuxLines are ours. Read again, they add nothing twice.
 func (a *app) tmuxLines(key string) (string, error) {
@@ -136,15 +126,11 @@ func (a *app) tmuxLines(key string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !tmuxKey.MatchString(key) {
-		return "", usage("cannot bind %q: want a key as tmux calls it: u, C-u, F5", flat(key))
+	lines, err := setup.TmuxLines(custos, key)
+	if err != nil {
+		return "", usage("%s", flat(err.Error()))
 	}
-	return fmt.Sprintf(`if-shell -F '#{m:*status --tmux*,#{status-right}}' '' "set-option -ga status-right ' #(%[1]s status --tmux)'"
-if-shell -F '#{e|<:#{status-right-length},120}' 'set-option -g status-right-length 120'
-%%if "#{>=:#{version},3.2}"
-bind-key %[2]s display-popup -E -w 90%% -h 90%% '%[1]s top'
-%%endif
-`, custos, key), nil
+	return lines, nil
 }
 
 // myself is how this program is called from tmux, with its configuration.
@@ -170,43 +156,4 @@ func (a *app) myself() (string, error) {
 		}
 	}
 	return strings.Join(words, " "), nil
-}
-
-// withTmux is a tmux.conf with our lines.
-func withTmux(text, lines string) string {
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		return text + "\n" + tmuxJoins + lines + tmuxEnds
-	}
-	return text + tmuxBegins + lines + tmuxEnds
-}
-
-// withoutTmux is a tmux.conf as it is without our lines.
-func withoutTmux(text string) (string, error) {
-	begins := tmuxBegins
-	if strings.Contains(text, tmuxJoins) {
-		begins = tmuxJoins
-	}
-	before, rest, found := strings.Cut(text, begins)
-	if !found {
-		return text, nil
-	}
-	_, after, ended := strings.Cut(rest, tmuxEnds)
-	if !ended || strings.Contains(after, tmuxBegins) || strings.Contains(after, tmuxJoins) {
-		return "", fmt.Errorf("line %d begins our lines, and they have no end of their own: take them out by hand", strings.Count(before, "\n")+1)
-	}
-	if begins == tmuxJoins && after == "" {
-		before = strings.TrimSuffix(before, "\n")
-	}
-	return before + after, nil
-}
-
-// boundAt is the line of a tmux.conf that binds a key after the prefix; 0 for none.
-func boundAt(text, key string) int {
-	binds := regexp.MustCompile(`^\s*bind(-key)?\s+(-[rN]\s+("[^"]*"\s+|'[^']*'\s+)?)*["']?` + regexp.QuoteMeta(key) + `["']?\s`)
-	for i, line := range strings.Split(text, "\n") {
-		if binds.MatchString(line) {
-			return i + 1
-		}
-	}
-	return 0
 }
