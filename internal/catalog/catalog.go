@@ -28,6 +28,7 @@ type World struct {
 	Config config.Config
 	Getenv func(string) string
 	Stderr io.Writer
+	Warn   func(text string) // for the log; set later, nil where there is none
 	Clock  host.Clock
 	From   fleet.Vantage
 	Procs  *proc.Reader

@@ -20,6 +20,7 @@ import (
 	"custos/internal/session/tmux"
 	"custos/internal/sys/judge"
 	"custos/internal/sys/shim"
+	"custos/internal/sys/systemd"
 )
 
 // Own is where the agents run that Custos starts itself.
@@ -54,7 +55,7 @@ func newOwn(w *World) (*Own, error) {
 	if program := filepath.Join(filepath.Dir(binary), "custos"); binary != "" && isFile(program) {
 		o.Program = program
 	}
-	panes, err := tmux.NewProvider(tmux.ProviderOptions{Socket: o.Socket, Shim: binary, Boot: w.From.Boot})
+	panes, err := tmux.NewProvider(tmux.ProviderOptions{Socket: o.Socket, Shim: binary, Boot: w.From.Boot, Scope: w.scope()})
 	if err != nil {
 		return nil, fmt.Errorf("cannot set up the private tmux server: %w", err)
 	}
@@ -64,6 +65,22 @@ func newOwn(w *World) (*Own, error) {
 	}
 	o.Providers = map[fleet.Where]session.Provider{fleet.WhereTmux: panes, fleet.WhereHeadless: headless}
 	return o, nil
+}
+
+// scope is where the private tmux server begins, where this process is a service of systemd: its
+// variable alone is not enough, for what a service has started inherits it.
+func (w *World) scope() tmux.Scope {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	user, is := systemd.InService(string(text), os.Getuid())
+	if err != nil || !is || w.Getenv("INVOCATION_ID") == "" {
+		return tmux.Scope{}
+	}
+	return tmux.Scope{Before: func(name string) [][]string { return systemd.InScope(user, name) },
+		Env: systemd.NewReader(systemd.Options{User: user, Getenv: w.Getenv, UID: os.Getuid()}).Environ(), Warn: func(text string) {
+			if w.Warn != nil {
+				w.Warn(text)
+			}
+		}}
 }
 
 // Exit returns how an instance ended, as its shim wrote it down; nil while that

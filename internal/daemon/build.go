@@ -172,6 +172,7 @@ func Sections() []string {
 func (s *system) know(every time.Duration) {
 	w := s.world
 	w.StoreFile, w.PatrolEvery = storeFile(s.cfg), func() time.Duration { return 0 }
+	w.Warn = func(text string) { s.o.Log.Warn(text) }
 	w.Unwatched = func() string { return s.unwatched.tell(w.Now()) }
 	w.Remembered, w.LastPatrol = s.memory, s.sincePatrol
 	w.ConfigTrouble, w.SocketTrouble = s.configTrouble, s.socketTrouble

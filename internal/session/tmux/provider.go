@@ -33,6 +33,7 @@ type ProviderOptions struct {
 	Shim   string `toml:"-"` // the shim's executable, from shim.Find; needed by Launch only
 	Tmux   string `toml:"-"` // the program; empty finds "tmux" in PATH
 	Boot   string `toml:"-"` // boot id put into identities; empty reads the kernel's
+	Scope  Scope  `toml:"-"` // in which the server begins
 }
 
 // Provider runs agents in panes of one tmux server of ours: it has its own
@@ -50,6 +51,7 @@ type Provider struct {
 	turns  shim.Turns
 	bell   chan struct{} // rung when the server is there
 	asking asking
+	scope  scoped
 
 	listened atomic.Bool // there is a client in control mode, which takes shots
 	shots    chan *shot
@@ -66,7 +68,7 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1), asking: asking{patience: v.deadline, pause: pause}, shots: make(chan *shot)}
+	p := &Provider{Viewer: v, socket: o.Socket, shim: o.Shim, start: 10 * time.Second, procs: proc.NewReader(proc.TableOptions{}), bell: make(chan struct{}, 1), asking: asking{patience: v.deadline, pause: pause}, shots: make(chan *shot), scope: scoped{Scope: o.Scope}}
 	if o.Start != "" {
 		if p.start, err = time.ParseDuration(o.Start); err != nil || p.start <= 0 {
 			return nil, fmt.Errorf("cannot use start %q: want a positive duration such as \"10s\"", o.Start)

@@ -111,6 +111,7 @@ func (p *Provider) try(ctx context.Context, l session.Launch) (session.Launched,
 	if err := p.prepare(l); err != nil {
 		return session.Launched{}, errors.Join(err, shim.Clear(l.Shim))
 	}
+	p.apart(ctx)
 	at, err := p.open(ctx, l)
 	var s shim.Started
 	if err == nil {

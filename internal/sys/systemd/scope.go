@@ -1,0 +1,38 @@
+package systemd
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// InService says in whose manager's service a process runs, by the text of its /proc/PID/cgroup: that of
+// the user with a number, or that of the system. ok is false for a process in no service.
+func InService(cgroup string, uid int) (user, ok bool) {
+	at := ""
+	for line := range strings.Lines(cgroup) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) == 3 && (f[1] == "name=systemd" || f[1] == "" && at == "") {
+			at = f[2]
+		}
+	}
+	if !strings.HasSuffix(path.Base(at), ".service") || strings.HasPrefix(path.Base(at), "user@") {
+		return false, false
+	}
+	return strings.Contains(at, "/user@"+strconv.Itoa(uid)+".service/"), true
+}
+
+// InScope are the commands that begin a program in a new scope with a name, beside all services. The
+// second is for managers before version 253, whose scopes know no OOMPolicy, and end no
+// others when one process is killed for lack of memory.
+func InScope(user bool, name string) [][]string {
+	manager := "--system"
+	if user {
+		manager = "--user"
+	}
+	begin := []string{"systemd-run", manager, "--scope", "--quiet", "--collect", "--no-ask-password", "--unit=" + name}
+	return [][]string{append(begin[:len(begin):len(begin)], "--property=OOMPolicy=continue", "--"), append(begin[:len(begin):len(begin)], "--")}
+}
+
+// Environ is what these commands need of an environment.
+func (r *Reader) Environ() []string { return r.environ() }
