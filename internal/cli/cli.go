@@ -96,7 +96,7 @@ const widest = 100
 // Main runs the command line of this process and returns its exit code.
 func Main(version string) int {
 	if reaper.Needed() {
-		return mainAsFirst()
+		return reaper.Main(exitLook)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -119,16 +119,6 @@ func Main(version string) int {
 	}
 	e.Daemon = realDaemon(e)
 	return Run(ctx, e)
-}
-
-// mainAsFirst is Main for the first process of a container: another one does the work.
-func mainAsFirst() int {
-	code, err := reaper.Run()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "custos: %v\n", err)
-		return exitLook
-	}
-	return code
 }
 
 // app is one run of the command line.

@@ -22,6 +22,16 @@ import (
 // Needed says whether this process is the first one of its pid namespace.
 func Needed() bool { return os.Getpid() == 1 }
 
+// Main is Run for a program's main: it prints what went wrong, and returns failed then.
+func Main(failed int) (code int) {
+	code, err := Run()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "custos: %v\n", err)
+		return failed
+	}
+	return code
+}
+
 // Run starts this very program again, with the same arguments and environment, hands on to
 // it the signals that are sent here, and waits for all that ends, until the worker does. It
 // returns the worker's exit code, 128 and the number of the signal for one that was killed.
