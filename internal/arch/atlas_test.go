@@ -16,6 +16,7 @@ const stages = "observe assess decide act report"
 
 // clients are those of the outside that catalog hands to what it lists.
 const clients = "sys/beads sys/ci sys/ci/* sys/docgraph sys/engine sys/files sys/forge sys/forge/* sys/git sys/host sys/httpcache sys/judge sys/matrix sys/proc sys/program sys/shim sys/systemd sys/telegram"
+const clients = "sys/beads sys/ci sys/ci/* sys/docgraph sys/engine sys/files sys/forge sys/forge/* sys/git sys/host sys/httpcache sys/httpjson sys/judge sys/matrix sys/proc sys/program sys/shim sys/telegram"
 
 func atlas() []row {
 	return []row{

@@ -16,6 +16,7 @@ import (
 	ciprobe "custos/internal/observe/ci"
 	"custos/internal/sys/ci"
 	"custos/internal/sys/httpcache"
+	"custos/internal/sys/httpjson"
 )
 
 // ciMakers lists the built-in kinds of CI system. Adding one is its folder and one line here.
@@ -38,6 +39,7 @@ type ciSection struct {
 	TokenFile    string   `toml:"token_file" is:"path"`
 	TokenCommand []string `toml:"token_command"`
 	TokenEnv     string   `toml:"token_env" is:"name"`
+	CAFile       string   `toml:"ca_file" is:"path"` // who vouches for the server
 
 	Primary      string            `toml:"primary" is:"name"`                // branch; by default what the server says
 	Infra        []ciprobe.Rule    `toml:"infra"`                            // which failures are the machinery's
@@ -94,9 +96,17 @@ func (w *World) ciOf(name string, s ciSection) (at ciAt, key string, err error) 
 	if at.host, err = w.host(api); err != nil {
 		return at, "url", err
 	}
+	roots, err := w.roots(s.CAFile, httpjson.Roots)
+	if err != nil {
+		return at, "ca_file", err
+	}
+	besides, err := w.roots(s.CAFile, httpjson.RootsBesides)
+	if err != nil {
+		return at, "ca_file", err
+	}
 	at.section = s
-	at.options = ci.Options{Kind: kind, URL: s.URL, Project: s.Repo, Clock: at.host.Clock,
-		HTTP: httpcache.NewTransport(at.host, kind.Scheme, token).Client()}
+	at.options = ci.Options{Kind: kind, URL: s.URL, Project: s.Repo, Clock: at.host.Clock, Roots: besides,
+		HTTP: httpcache.NewTransport(at.host, kind.Scheme, token).Trusting(roots).Client()}
 	if err := at.options.Check(); err != nil {
 		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)
 	}

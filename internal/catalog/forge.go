@@ -18,6 +18,7 @@ import (
 	"custos/internal/sys/forge"
 	"custos/internal/sys/git"
 	"custos/internal/sys/httpcache"
+	"custos/internal/sys/httpjson"
 	"custos/internal/sys/program"
 )
 
@@ -39,6 +40,7 @@ type forgeSection struct {
 	TokenFile    string   `toml:"token_file" is:"path"`
 	TokenCommand []string `toml:"token_command"`
 	TokenEnv     string   `toml:"token_env" is:"name"`
+	CAFile       string   `toml:"ca_file" is:"path"` // who vouches for the forge
 
 	Ready      []string `toml:"ready"`       // labels of issues that may be taken up
 	InProgress []string `toml:"in_progress"` // of those that somebody works on
@@ -100,7 +102,11 @@ func (w *World) forge(s forgeSection) (at forgeAt, key string, err error) {
 	if at.host, err = w.host(kind.API(s.URL)); err != nil {
 		return at, "url", err
 	}
-	to := httpcache.NewTransport(at.host, kind.Scheme, token)
+	roots, err := w.roots(s.CAFile, httpjson.Roots)
+	if err != nil {
+		return at, "ca_file", err
+	}
+	to := httpcache.NewTransport(at.host, kind.Scheme, token).Trusting(roots)
 	at.options = forge.Options{Kind: kind, URL: s.URL, Repo: s.Repo, HTTP: to.Client()}
 	if _, err := forge.New(at.options); err != nil {
 		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)

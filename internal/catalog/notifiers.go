@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"slices"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"custos/internal/report/shout"
 	"custos/internal/report/telegram"
 	"custos/internal/report/terminal"
+	"custos/internal/sys/httpjson"
 )
 
 // notifierMakers lists the built-in types of notifier. Adding one is its folder and one
@@ -105,7 +108,7 @@ func (w *World) notifier(kinds []report.Kind, name string, section reflect.Value
 	if err := onlyItsOwn(kinds, kind, section); err != nil {
 		return r, err
 	}
-	return kind.Make(report.Setup{Name: name, Host: w.From.Host, Getenv: w.Getenv, Secret: w.secret},
+	return kind.Make(report.Setup{Name: name, Host: w.From.Host, Getenv: w.Getenv, Secret: w.secret, HTTP: w.client},
 		func(into any) error { copyKeys(reflect.ValueOf(into).Elem(), section); return nil })
 }
 
@@ -134,6 +137,27 @@ func (w *World) secret(t report.Token) (func(context.Context) (string, error), e
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	return read, nil
+}
+
+// client is the one for servers that a section says somebody vouches for.
+func (w *World) client(a report.Authority) (*http.Client, error) {
+	roots, err := w.roots(a.CAFile, httpjson.Roots)
+	if err != nil {
+		return nil, fmt.Errorf("ca_file: %w", err)
+	}
+	return httpjson.Client(roots), nil
+}
+
+// roots reads a ca_file by one of httpjson's ways; "" is nobody.
+func (w *World) roots(file string, by func(string) (*x509.CertPool, error)) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	path, err := w.Config.Expand(file)
+	if err != nil {
+		return nil, err
+	}
+	return by(path)
 }
 
 // oneListenerABot refuses notifiers that would listen by the same bot: the Bot API gives

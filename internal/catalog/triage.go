@@ -73,6 +73,11 @@ func triageOptions(cfg config.Config) (o triage.Options, err error) {
 			return o, cfg.Misread("triage.judge.key.file", err)
 		}
 	}
+	if file := o.Judge.CAFile; file != "" {
+		if o.Judge.CAFile, err = cfg.Expand(file); err != nil {
+			return o, cfg.Misread("triage.judge.ca_file", err)
+		}
+	}
 	if argv := o.Judge.Command; len(argv) > 0 && strings.HasPrefix(argv[0], "~/") {
 		if argv[0], err = cfg.Expand(argv[0]); err != nil {
 			return o, cfg.Misread("triage.judge.command", err)

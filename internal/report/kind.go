@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 )
 
@@ -42,6 +43,9 @@ type Setup struct {
 	// Secret says how a token is read, each time that it is needed; an error when it is
 	// not said in just one way where it is.
 	Secret func(Token) (func(context.Context) (string, error), error)
+	// HTTP is the client for servers that somebody vouches for; nil where nobody is named,
+	// which is one for whom the machine believes.
+	HTTP func(Authority) (*http.Client, error)
 }
 
 // Token are the keys that say where a secret is. A kind that needs one embeds it.
@@ -49,6 +53,11 @@ type Token struct {
 	TokenFile    string   `toml:"token_file" is:"path"`
 	TokenCommand []string `toml:"token_command"`
 	TokenEnv     string   `toml:"token_env" is:"name"`
+}
+
+// Authority is the key that says who vouches for a server. A kind that asks one embeds it.
+type Authority struct {
+	CAFile string `toml:"ca_file" is:"path"`
 }
 
 // Said tells whether any of the keys is there.

@@ -10,6 +10,7 @@ import (
 // Keys are those of its section.
 type Keys struct {
 	report.Token
+	report.Authority
 	Server string `toml:"server" is:"name"`
 	Every  string `toml:"every" is:"duration 1ms.."`
 }
@@ -31,6 +32,9 @@ func newMirror(s report.Setup, k Keys) (r report.Receiver, err error) {
 		if o.Every, err = fleet.ParseDuration(k.Every); err != nil {
 			return r, fmt.Errorf("every: %w", err)
 		}
+	}
+	if o.HTTP, err = s.HTTP(k.Authority); err != nil {
+		return r, err
 	}
 	m, err := New(o)
 	if err == nil {

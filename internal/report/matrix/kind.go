@@ -15,6 +15,7 @@ import (
 // Keys are those of its section.
 type Keys struct {
 	report.Token
+	report.Authority
 	Server string `toml:"server" is:"name"`           // the homeserver
 	Room   string `toml:"room" is:"name"`             // its ID, !…:server
 	Sound  string `toml:"sound" is:"|P0|P1|P2|P3|P4"` // from which priority on there is a sound; P2
@@ -46,7 +47,11 @@ func newRoom(s report.Setup, k Keys) (r report.Receiver, err error) {
 	if !strings.HasPrefix(k.Room, "!") {
 		return r, errors.New(`room: want the ID of a room, like "!abc:example.org" (its name, with #, may come to mean another)`)
 	}
-	to := &matrix.Client{Server: k.Server, Token: token}
+	web, err := s.HTTP(k.Authority)
+	if err != nil {
+		return r, err
+	}
+	to := &matrix.Client{Server: k.Server, Token: token, HTTP: web}
 	r.Notifier = Notifier{Called: s.Name, Room: k.Room, Sound: fleet.Priority(k.Sound), To: to}
 	r.Chat = &report.Chat{Name: s.Name, Me: to.WhoAmI, MaySpeak: func(ctx context.Context) error { return to.MaySpeak(ctx, k.Room) }}
 	if len(k.RepliesFrom) > 0 {

@@ -14,6 +14,7 @@ import (
 // Keys are those of its section.
 type Keys struct {
 	report.Token
+	report.Authority
 	Server string `toml:"server" is:"name"`               // another Bot API than Telegram's own
 	Chat   string `toml:"chat" is:"name"`                 // its ID, or @name
 	Topic  int64  `toml:"topic" is:"0..9007199254740992"` // ID of a topic of a forum
@@ -60,7 +61,11 @@ func newChat(s report.Setup, k Keys) (r report.Receiver, err error) {
 	if err := report.CheckServer(k.Server, "https://api.telegram.org", true); err != nil {
 		return r, err
 	}
-	to := &telegram.Client{Server: k.Server, Token: token}
+	web, err := s.HTTP(k.Authority)
+	if err != nil {
+		return r, err
+	}
+	to := &telegram.Client{Server: k.Server, Token: token, HTTP: web}
 	r.Notifier = Notifier{Called: s.Name, Chat: k.Chat, Topic: k.Topic, Sound: fleet.Priority(k.Sound), To: to}
 	r.Chat = &report.Chat{Name: s.Name, Me: to.Me, MaySpeak: func(ctx context.Context) error { return to.MaySpeak(ctx, k.Chat) }}
 	if len(k.RepliesFrom) > 0 {

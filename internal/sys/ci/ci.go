@@ -6,6 +6,7 @@ package ci
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -113,6 +114,7 @@ type Options struct {
 	// Elsewhere follows a log to where GitHub stores it, without the token. nil: one
 	// that speaks only HTTPS.
 	Elsewhere *http.Client
+	Roots     *x509.CertPool // who vouches for that place; nil: whom the machine believes
 }
 
 // Check says what is wrong with the options.

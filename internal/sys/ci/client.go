@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type Client struct {
 	base      string
 	http      *http.Client
 	elsewhere *http.Client
+	vouched   *http.Client
 }
 
 // Get asks for JSON.
@@ -91,7 +93,7 @@ func (c *Client) follow(ctx context.Context, location string) (string, error) {
 		if to.Scheme != "https" {
 			return "", errors.New("it sends us elsewhere without HTTPS")
 		}
-		web = &http.Client{Timeout: 20 * time.Second, CheckRedirect: httpjson.Stay}
+		web = cmp.Or(c.vouched, &http.Client{Timeout: 20 * time.Second, CheckRedirect: httpjson.Stay})
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
 	if err != nil {

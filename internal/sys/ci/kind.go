@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // Kind is one sort of CI system: its own folder beneath this package offers it, or for
@@ -77,5 +79,5 @@ func open(o Options) (System, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return o.Kind.Open(o, &Client{base: base, http: o.HTTP, elsewhere: o.Elsewhere}), nil
+	return o.Kind.Open(o, &Client{base: base, http: o.HTTP, elsewhere: o.Elsewhere, vouched: httpjson.Client(o.Roots)}), nil
 }

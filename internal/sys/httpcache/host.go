@@ -1,12 +1,15 @@
 package httpcache
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"custos/internal/sys/httpjson"
 )
 
 // longest is how long a server may ask to be left alone at once: GitHub's windows
@@ -56,16 +59,16 @@ func NewHost(o HostOptions) (*Host, error) {
 		o.Now = time.Now
 	}
 	if o.Base == nil {
-		o.Base = base()
+		o.Base = base(nil)
 	}
 	return &Host{scheme: scheme, name: name, now: o.Now, base: o.Base, slots: make(chan struct{}, o.AtOnce),
 		perHour: float64(o.PerHour), tokens: float64(o.PerHour), filled: o.Now()}, nil
 }
 
-// base is http.DefaultTransport with limits of its own: an answer's header must
-// not be large either.
-func base() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
+// base is Go's usual transport with limits of its own: an answer's header must not be
+// large either.
+func base(roots *x509.CertPool) http.RoundTripper {
+	t := httpjson.Transport(roots)
 	t.MaxResponseHeaderBytes, t.ResponseHeaderTimeout = 64<<10, patience
 	return t
 }

@@ -3,6 +3,7 @@ package httpcache
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net/http"
@@ -28,6 +29,7 @@ type Transport struct {
 	scheme string // of the Authorization header: "token", "Bearer"
 	read   func(context.Context) (string, error)
 	store  *store
+	base   http.RoundTripper
 
 	mu     sync.Mutex
 	token  string
@@ -40,7 +42,15 @@ const keep = time.Minute
 
 // NewTransport returns a transport. token reads the token; nil for none.
 func NewTransport(h *Host, scheme string, token func(context.Context) (string, error)) *Transport {
-	return &Transport{host: h, scheme: scheme, read: token, store: newStore()}
+	return &Transport{host: h, scheme: scheme, read: token, store: newStore(), base: h.base}
+}
+
+// Trusting has it believe only a server that roots vouch for; nil changes nothing.
+func (t *Transport) Trusting(roots *x509.CertPool) *Transport {
+	if roots != nil {
+		t.base = base(roots)
+	}
+	return t
 }
 
 // Client is an HTTP client over the transport that follows nothing.
@@ -109,7 +119,7 @@ func (t *Transport) forget() {
 
 func (t *Transport) send(out, req *http.Request) (*http.Response, error) {
 	asked := t.host.now()
-	resp, err := t.host.base.RoundTrip(out)
+	resp, err := t.base.RoundTrip(out)
 	if err != nil {
 		return nil, httpjson.Plain(err)
 	}

@@ -5,6 +5,7 @@ package httpjson
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 	"time"
 )
 
+// patience is how long an answer may take where nobody says otherwise.
+const patience = 30 * time.Second
+
 // ErrTooMuch says that an answer is larger than is read.
 var ErrTooMuch = errors.New("its answer is larger than is read")
 
@@ -22,7 +26,7 @@ func or(c *http.Client) *http.Client {
 	if c != nil {
 		return c
 	}
-	return &http.Client{Timeout: 30 * time.Second, CheckRedirect: Stay}
+	return &http.Client{Timeout: patience, CheckRedirect: Stay}
 }
 
 // Stay follows no redirect: a token is for one server.
@@ -73,10 +77,14 @@ func Read(resp *http.Response, most int64) ([]byte, error) {
 	return body, nil
 }
 
-// Plain is an error of net/http without the URL in it.
+// Plain is an error of net/http without the URL in it, and with the key that helps where
+// nobody vouches for the server.
 func Plain(err error) error {
 	if at, ok := errors.AsType[*url.Error](err); ok {
-		return at.Err
+		err = at.Err
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return fmt.Errorf("%w: name the certificate of yours by ca_file", err)
 	}
 	return err
 }

@@ -43,7 +43,8 @@ func newAnthropic(s Settings) (asker, error) {
 			h.Set("X-Api-Key", key)
 		}
 	}
-	return &anthropic{model: s.Model, post: newPoster(s, u.JoinPath("messages"), sign)}, nil
+	post, err := newPoster(s, u.JoinPath("messages"), sign)
+	return &anthropic{model: s.Model, post: post}, err
 }
 
 func (w *anthropic) ask(ctx context.Context, q Question) (Answer, error) {

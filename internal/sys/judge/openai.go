@@ -34,7 +34,8 @@ func newOpenAI(s Settings) (asker, error) {
 			h.Set("Authorization", "Bearer "+key)
 		}
 	}
-	return &openai{model: s.Model, post: newPoster(s, u.JoinPath("chat/completions"), sign)}, nil
+	post, err := newPoster(s, u.JoinPath("chat/completions"), sign)
+	return &openai{model: s.Model, post: post}, err
 }
 
 func (w *openai) ask(ctx context.Context, q Question) (Answer, error) {

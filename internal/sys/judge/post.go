@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,14 +49,30 @@ type poster struct {
 	pause func(context.Context, time.Duration) error
 }
 
-func newPoster(s Settings, u *url.URL, sign func(http.Header, string)) *poster {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+func newPoster(s Settings, u *url.URL, sign func(http.Header, string)) (*poster, error) {
+	roots, err := s.roots()
+	if err != nil {
+		return nil, err
+	}
+	transport := httpjson.Transport(roots)
 	transport.DisableKeepAlives = true // questions are minutes apart
 	transport.MaxResponseHeaderBytes = 64 << 10
 	return &poster{
 		url: u.String(), keys: keyring{s.Key, s.Environment}, sign: sign, pause: pause,
 		http: &http.Client{Transport: transport, CheckRedirect: stay},
+	}, nil
+}
+
+// roots are who vouches for the server; nil: whom the machine believes.
+func (s Settings) roots() (*x509.CertPool, error) {
+	if s.CAFile == "" {
+		return nil, nil
 	}
+	roots, err := httpjson.Roots(s.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("ca_file: %w", err)
+	}
+	return roots, nil
 }
 
 // stay lets a server move the question about on its own host only, and as it is.

@@ -19,6 +19,9 @@ type Settings struct {
 	// BaseURL is where the API is: http or https, which is meant when neither is
 	// said. Default: that of the provider the API is named after.
 	BaseURL string `toml:"base_url"`
+	// CAFile holds the certificates of who vouches for that server, in PEM. Default: whom
+	// the machine believes.
+	CAFile string `toml:"ca_file" is:"path"`
 	// Key says where the API's key is; none is sent without it.
 	Key Key `toml:"key"`
 	// Command is the argument vector of the CLI. The prompt goes to its standard

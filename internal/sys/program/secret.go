@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-	"syscall"
 	"time"
+
+	"custos/internal/sys/files"
 )
 
 // Secret is where a token is: exactly one of its fields is set. The token itself is
@@ -58,8 +58,8 @@ func (s Secret) Read(ctx context.Context) (string, error) {
 func (s Secret) fetch(ctx context.Context) (raw, where string, err error) {
 	switch {
 	case s.File != "":
-		raw, err = readFile(s.File)
-		return raw, s.File, err
+		text, err := files.ReadOthers(s.File, maxSecret)
+		return string(text), s.File, err
 	case len(s.Command) > 0:
 		raw, err = s.print(ctx)
 		return raw, "program " + s.Command[0], err
@@ -72,24 +72,6 @@ func (s Secret) fetch(ctx context.Context) (raw, where string, err error) {
 		err = errors.New("it is not set")
 	}
 	return raw, "$" + s.Env, err
-}
-
-// readFile reads a file that is one, through links, and does not wait for what is not.
-func readFile(name string) (string, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSecret {
-		return "", fmt.Errorf("it is no file of at most %d bytes", maxSecret)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxSecret))
-	return string(b), err
 }
 
 func (s Secret) print(ctx context.Context) (string, error) {
