@@ -247,6 +247,18 @@ func (c *Client) Down(ctx context.Context) error {
 	return err
 }
 
+// Become asks the daemon to go on as the program that lies in the place of its own, which
+// program names as a path. It answers before it does.
+func (c *Client) Become(ctx context.Context, program string) error {
+	_, err := post[struct{}](ctx, c, once, "/v1/become", BecomeOrder{Program: program})
+	return err
+}
+
+// BecomeOrder names the program that a daemon is taken for.
+type BecomeOrder struct {
+	Program string `json:"program"`
+}
+
 // Schema returns the JSON Schema of one type, and Schemas the names there are.
 func (c *Client) Schema(ctx context.Context, name string) ([]byte, error) {
 	return c.do(ctx, question{http.MethodGet, "/v1/schema/" + url.PathEscape(name), nil, looks})

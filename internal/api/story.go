@@ -100,4 +100,5 @@ type Version struct {
 	Go      string `json:"go"`
 	OS      string `json:"os"`
 	Arch    string `json:"arch"`
+	Schema  int    `json:"schema"` // of the ledger, that it reads and writes
 }

@@ -58,6 +58,8 @@ type Daemon struct {
 	// Simulate plays the stories of a file.
 	Simulate func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error)
 
+	// Person refuses, to agents, what takes a person.
+	Person func(c config.Config, what string) error
 	Freeze func(c config.Config, by, why string) error
 	Thaw   func(c config.Config) (was string, err error)
 	// Frozen says who has frozen Custos, and why; "" when it is not frozen.
@@ -164,7 +166,7 @@ func (a *app) root() *cobra.Command {
 		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.setupCommand(), a.schemaCommand(), a.versionCommand(),
-		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.serviceCommand(), a.uninstallCommand())
+		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.serviceCommand(), a.upgradeCommand(), a.uninstallCommand())
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
 	root.PersistentFlags().StringVar(&a.file, "config", "", "configuration `FILE` (default ~/.config/custos/custos.toml)")
 	a.mayGoElsewhere(root)

@@ -38,7 +38,7 @@ type as struct {
 
 // build puts the parts together.
 func build(cfg config.Config, o Options, a as) (s *system, err error) {
-	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), conversed: newConversed(), changes: server.NewChanges(), counting: make(chan countAsk), renewed: a.renewed}
+	s = &system{cfg: cfg, o: o, journal: journal.Dir(cfg.JournalDir), daemon: a.every > 0, deafen: func() {}, leave: func() {}, hurt: make(chan error, 1), become: make(chan struct{}, 1), conversed: newConversed(), changes: server.NewChanges(), counting: make(chan countAsk), renewed: a.renewed}
 	if s.daemon {
 		s.counted.uncounted = notReadYet
 	}

@@ -27,16 +27,16 @@ func freezeFile(cfg config.Config) string { return filepath.Join(cfg.StateDir, "
 
 // Freeze is freeze for whoever runs this process, if that is no agent.
 func Freeze(cfg config.Config, by, why string) error {
-	if err := noAgentHere(cfg, "freeze"); err != nil {
+	if err := NoAgentHere(cfg, "freeze"); err != nil {
 		return err
 	}
 	return freeze(cfg, by, why)
 }
 
-// noAgentHere refuses what takes a person when this process is known to be an
+// NoAgentHere refuses what takes a person when this process is known to be an
 // agent's without a look at the fleet. It asks no daemon: it is for when none
 // answers.
-func noAgentHere(cfg config.Config, what string) error {
+func NoAgentHere(cfg config.Config, what string) error {
 	find := caller.Finder{Procs: proc.NewReader(proc.TableOptions{}), Socket: catalog.OwnSocket(cfg)}
 	line, err := caller.Line(find.Procs, os.Getpid())
 	if err != nil && what != "freeze" {
@@ -71,7 +71,7 @@ func freeze(cfg config.Config, by, why string) error {
 
 // Thaw is thaw for whoever runs this process, if that is no agent.
 func Thaw(cfg config.Config) (was string, err error) {
-	if err := noAgentHere(cfg, "thaw"); err != nil {
+	if err := NoAgentHere(cfg, "thaw"); err != nil {
 		return "", err
 	}
 	return thaw(cfg)

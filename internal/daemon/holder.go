@@ -15,6 +15,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/onewriter"
 	"custos/internal/server"
 	"custos/internal/sys/files"
 	"custos/internal/sys/presence"
@@ -83,7 +84,7 @@ func Holder(cfg config.Config) int {
 	if pid := presence.Find(cfg.StateDir); pid != 0 {
 		return pid
 	}
-	if !holdsLock(cfg) {
+	if !onewriter.DaemonHolds(cfg) {
 		return 0
 	}
 	holders, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock"))
@@ -104,7 +105,7 @@ const (
 // not. What it had begun is in doubt then, and told by the next one; agents live on.
 // It is refused to agents as far as they are known without a look at the fleet.
 func End(ctx context.Context, cfg config.Config) (how string, err error) {
-	if err := noAgentHere(cfg, "stop the daemon"); err != nil {
+	if err := NoAgentHere(cfg, "stop the daemon"); err != nil {
 		return "", err
 	}
 	pid := Holder(cfg)

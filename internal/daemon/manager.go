@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,7 +52,7 @@ func (s *system) statusLine() string {
 func (m manager) run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
-		return m.notify(sd.SdNotifyStopping)
+		return m.stop(ctx)
 	case <-m.beats:
 	}
 	if err := m.say(sd.SdNotifyReady); err != nil {
@@ -70,7 +71,7 @@ func (m manager) watch(ctx context.Context) error {
 	for awaited := m.within > 0; ; {
 		select {
 		case <-ctx.Done():
-			return m.notify(sd.SdNotifyStopping)
+			return m.stop(ctx)
 		case <-clock:
 			if awaited { // no pass since the last time
 				_ = m.say() // that it says nothing is what the manager acts on
@@ -87,6 +88,15 @@ func (m manager) watch(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// stop says that the process ends, when it does: who goes on after that word systemd ends as
+// one that hangs, TimeoutStopSec later.
+func (m manager) stop(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errAnew) {
+		return nil
+	}
+	return m.notify(sd.SdNotifyStopping)
 }
 
 // say notifies, with the status for people.

@@ -27,7 +27,7 @@ import (
 // the shim's record, where the next daemon finds it: it starts no such agent again.
 // It is refused to agents as far as they are known without a look at the fleet.
 func Stop(ctx context.Context, cfg config.Config, o Options, agent, by, why string) (how string, err error) {
-	if err := noAgentHere(cfg, "stop"); err != nil {
+	if err := NoAgentHere(cfg, "stop"); err != nil {
 		return "", err
 	}
 	w, err := catalog.NewWorld(cfg, os.Getenv, io.Discard, o.Version)

@@ -100,8 +100,10 @@ type system struct {
 	socket       atomic.Pointer[server.MainSocket]   // that it serves at; nil without one
 	hookListener atomic.Pointer[server.HookListener] // that it receives hooks with; nil without one
 	unwatched    unwatched
-	hurt         chan error // why the ledger is to be opened anew
-	renewed      time.Time  // when that was done last
+	hurt         chan error    // why the ledger is to be opened anew
+	become       chan struct{} // that another program is to go on in this process
+	becomes      bool          // it does
+	renewed      time.Time     // when that was done last
 }
 
 // tick is how often a pass is made for rules that wait for time.
@@ -218,7 +220,7 @@ func (s *system) begin(ctx context.Context) error {
 func (s *system) handler(ctx context.Context, down func()) http.Handler {
 	return server.New(server.Options{
 		Cycle: cycle{s}, Explainer: reader{s.world.Kinds, s.world.KindsAside},
-		Now: s.world.Now, Down: down, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
+		Now: s.world.Now, Down: down, Become: s.goOn, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
 		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose, Changes: s.changes,
 		Control: s.control(down != nil), Metrics: s.metricsPage(),
 	})

@@ -1,14 +1,13 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -20,50 +19,20 @@ import (
 	"custos/internal/onewriter"
 	"custos/internal/release"
 	"custos/internal/server"
-	"custos/internal/sys/files"
 	"custos/internal/sys/presence"
 	"custos/internal/sys/shim"
+	"custos/internal/upgrade"
 )
-
-// turnover is how long a daemon waits for the lock: for one that is on its way out, and for
-// the glance of Runs.
-const turnover = time.Second
 
 // Runs says whether there is a daemon, by its presence or by the lock of the one writer:
 // one that answers, one that does not answer yet, or one that has not quite gone. It
 // writes nothing.
-func Runs(cfg config.Config) bool { return presence.Find(cfg.StateDir) != 0 || holdsLock(cfg) }
-
-// Untold says why it cannot be told whether a daemon runs; "" when it can. None is found
-// where the lock may not be looked at, and that is no proof that there is none.
-func Untold(cfg config.Config) string {
-	if presence.Find(cfg.StateDir) != 0 {
-		return ""
-	}
-	f, err := files.OpenPlain(filepath.Join(cfg.RuntimeDir, "lock"))
-	switch {
-	case err == nil:
-		_ = f.Close()
-		return ""
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return ""
-	}
-	return fmt.Sprintf("whether a daemon runs cannot be told: %v", err)
+func Runs(cfg config.Config) bool {
+	return presence.Find(cfg.StateDir) != 0 || onewriter.DaemonHolds(cfg)
 }
 
-// holdsLock says whether the lock in the run folder is held by a daemon.
-func holdsLock(cfg config.Config) bool {
-	name := filepath.Join(cfg.RuntimeDir, "lock")
-	if who := onewriter.Holder(name); who != onewriter.Nobody && !strings.HasPrefix(who, onewriter.Daemon+",") {
-		return false // or it would get in the way of a command that is short
-	}
-	f, err := files.OpenPlain(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close() // and with it goes what was locked here
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-}
+// Untold says why it cannot be told whether a daemon runs; "" when it can.
+func Untold(cfg config.Config) string { return onewriter.Untold(cfg) }
 
 // Up is the daemon, in the foreground: it takes the lock of the one writer or
 // says who holds it, takes up what a crash left, runs the cycle and serves the
@@ -76,13 +45,20 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot keep the memory of the daemon to itself: %w", err)
 	}
+	if said, again, err := upgrade.Mend(ctx, cfg, o.Version); err != nil || said != "" {
+		fmt.Fprintln(o.Stderr, cmp.Or(said, "cannot start"))
+		if again || err != nil {
+			return cmp.Or(err, upgrade.Become())
+		}
+	}
+	upgrade.TakeOver()
 	if err := shim.SameRelease(ctx, o.Version, release.Programs()[1:]); err != nil {
 		return err
 	}
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGHUP)
 	defer signal.Stop(asked)
-	a := as{what: onewriter.Daemon, wait: waitFor(cfg, o), tell: o.Stderr}
+	a := as{what: onewriter.Daemon, wait: onewriter.WaitFor(cfg, o.Stderr), tell: o.Stderr}
 	for {
 		a.every = cfg.PatrolEvery
 		s, err := build(cfg, o, a)
@@ -94,25 +70,14 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 		if closing != nil {
 			o.Log.Error("Cannot close", "err", closing)
 		}
+		if next == nil && s.becomes {
+			return errors.Join(err, upgrade.Become())
+		}
 		if next == nil {
 			return err
 		}
 		cfg, a.lock, a.renewed, a.page = *next, kept, s.renewed, s.page.lentAt()
 	}
-}
-
-// oneCommand is how long a daemon waits for a command that writes to end.
-const oneCommand = 30 * time.Second
-
-// waitFor is how long to wait for the lock: little for another daemon, a while for a
-// command that is short.
-func waitFor(cfg config.Config, o Options) time.Duration {
-	who := onewriter.Holder(filepath.Join(cfg.RuntimeDir, "lock"))
-	if busy, err := files.LockHolders(filepath.Join(cfg.RuntimeDir, "lock")); err != nil || len(busy) == 0 || strings.HasPrefix(who, onewriter.Daemon+",") {
-		return turnover
-	}
-	fmt.Fprintf(o.Stderr, "waiting for %s\n", fleet.Line(who, 200))
-	return oneCommand
 }
 
 // watch is the daemon with one configuration, until it ends, or another one is to come
@@ -133,7 +98,8 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 		return nil, errors.Join(err, socket.Close())
 	}
 	s.hookListener.Store(hooks)
-	ctx, down := context.WithCancel(ctx)
+	ctx, end := context.WithCancelCause(ctx)
+	down := func() { end(nil) }
 	defer down()
 	fmt.Fprintf(o.Stderr, "custos %s watches, pid %d, mode %s; custos down ends it and leaves every agent running\n", o.Version, os.Getpid(), cfg.Mode)
 	var parts sync.WaitGroup
@@ -165,12 +131,17 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 			fmt.Fprintf(o.Stderr, "custos.toml has changed: the daemon begins anew with it; agents run on\n")
 			s.quiet(ctx)
 			next = &cfg
-			down()
+			end(errAnew)
+		case <-s.become:
+			fmt.Fprintf(o.Stderr, "the daemon goes on as the program that lies in its place; agents run on\n")
+			s.quiet(ctx)
+			s.becomes = true
+			end(errAnew)
 		case why := <-s.hurt:
 			o.Log.Error("The daemon begins anew with another database; agents run on", "why", why)
 			sleep(ctx, rest(s.renewed, time.Now()))
 			s.renewed, next = time.Now(), &cfg
-			down()
+			end(errAnew)
 		}
 	})
 	var ousted error
@@ -179,6 +150,15 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	down()
 	parts.Wait()
 	return next, errors.Join(err, ousted, socket.Close())
+}
+
+// errAnew ends the parts of a daemon whose process goes on.
+var errAnew = errors.New("the daemon begins anew")
+
+// goOn has the daemon go on as the program that lies in the place of its own, which is the
+// one that is named.
+func (s *system) goOn(program string) error {
+	return upgrade.Ask(s.become, program)
 }
 
 // beginAnew has the daemon begin anew, with a ledger that is opened again. Whatever was

@@ -90,6 +90,20 @@ func (s *server) down(*http.Request, Caller) (any, error) {
 	return struct{}{}, nil
 }
 
+func (s *server) become(req *http.Request, _ Caller) (any, error) {
+	var order api.BecomeOrder
+	if err := decode(req, &order); err != nil {
+		return nil, err
+	}
+	if s.Down == nil {
+		return nil, &api.Error{Kind: api.BadInput, Message: "cannot have the daemon go on as another program: none is running"}
+	}
+	if err := s.Become(order.Program); err != nil {
+		return nil, api.AsBadInput(err)
+	}
+	return struct{}{}, nil
+}
+
 func (s *server) schemas(*http.Request, Caller) (any, error) { return schemaNames(), nil }
 
 func (s *server) schema(req *http.Request, _ Caller) (any, error) {

@@ -43,6 +43,7 @@ func routes() []route {
 		{"GET", "/v1/changes", anyone, small, nil, (*server).changes},
 		{"POST", "/v1/hookfiles/{kind}", anyone, orderSize, (*server).editHooks, nil}, // writes nothing
 		{"POST", "/v1/down", person, small, (*server).down, nil},
+		{"POST", "/v1/become", person, small, (*server).become, nil},
 		{"GET", "/metrics", anyone, small, nil, (*server).metrics},
 	}...)
 }
