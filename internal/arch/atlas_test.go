@@ -94,6 +94,7 @@ func atlas() []row {
 		{pkg: "internal/service/command", may: "api service sys/systemd", why: "custos service in words: cli hands it what it stands on"},
 		{pkg: "internal/service/unit", pure: true, why: "the one text of the unit, for the page, the packages and who installs it"},
 		{pkg: "internal/cli", may: "api config daemon upgrade mcp nearest remote setup sys/settings top", why: "one file a command; all else through the API; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
+		{pkg: "internal/cli", may: "api config daemon mcp nearest remote setup sys/engineproxy sys/logfile sys/reaper sys/settings top uninstall", why: "one file a command; all else through the API, but for what needs no daemon: the proxy of an engine, the file of the log, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},

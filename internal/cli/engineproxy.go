@@ -29,11 +29,7 @@ one of JSON. custos help edge.md has the rest.`,
 			if err != nil {
 				return &api.Error{Kind: api.BadInput, Message: err.Error()}
 			}
-			h := slog.Handler(slog.NewTextHandler(a.Stderr, nil))
-			if a.json {
-				h = slog.NewJSONHandler(a.Stderr, nil)
-			}
-			o.Log = slog.New(h)
+			o.Log = slog.New(logHandler(a.Stderr, a.json))
 			if err := engineproxy.Run(cmd.Context(), listen, o); err != nil {
 				return localError(err)
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -9,6 +10,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/config"
 	"custos/internal/daemon"
+	"custos/internal/sys/logfile"
 	"custos/internal/uninstall"
 )
 
@@ -26,11 +28,13 @@ func realDaemon(e Env) Daemon {
 			return l.Handler(), l.Close, nil
 		},
 		Up: func(ctx context.Context, c config.Config, asJSON bool) error {
-			h := slog.Handler(slog.NewTextHandler(e.Stderr, nil))
-			if asJSON {
-				h = slog.NewJSONHandler(e.Stderr, nil)
+			to, closeLog, err := logfile.Beside(e.Stderr, c.LogDir)
+			if err != nil {
+				return err
 			}
-			return daemon.Up(ctx, c, options(h))
+			defer closeLog()
+			e.Stderr = to
+			return daemon.Up(ctx, c, options(logHandler(to, asJSON)))
 		},
 		Socket: daemon.Socket,
 		Runs:   daemon.Runs,
@@ -54,6 +58,14 @@ func realDaemon(e Env) Daemon {
 		Going:     uninstall.Going,
 		Uninstall: uninstall.Do,
 	}
+}
+
+// logHandler writes a log for people, or for programs.
+func logHandler(w io.Writer, asJSON bool) slog.Handler {
+	if asJSON {
+		return slog.NewJSONHandler(w, nil)
+	}
+	return slog.NewTextHandler(w, nil)
 }
 
 // versionOf is the version given at link time, else the one Go noted when it

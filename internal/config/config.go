@@ -24,6 +24,8 @@ type Config struct {
 	StateDir    string        // database, freeze file, backups
 	RuntimeDir  string        // socket and lock of the daemon
 	JournalDir  string        // one Markdown file a day
+	LogDir      string        // where the daemon's log is kept besides; "" for nowhere
+	Active      string        // a switch: while this file is missing Custos is frozen; "" for none
 	PatrolEvery time.Duration // between two scheduled patrols of the daemon
 	PatrolIdle  time.Duration // at most, while nothing happens; not above PatrolEvery: it is always that
 	Grace       time.Duration // after the start of Custos, no action on agents

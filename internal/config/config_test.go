@@ -90,6 +90,8 @@ func TestEveryKey(t *testing.T) {
 mode = "ask"
 state_dir = "~/s"
 journal_dir = "/var/j"
+log_dir = "~/l"
+active = "/opt/state/.supervisor-active"
 patrol_every = "1d"
 grace = "0s"
 budget = "5 in 7d12h"
@@ -106,8 +108,8 @@ anything = "goes"
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []any{c.File, c.Found, c.Mode, c.StateDir, c.RuntimeDir, c.JournalDir, c.PatrolEvery, c.Grace, c.Budget, c.Blast, c.Workers, c.FailOn}
-	want := []any{"/cfg/custos/custos.toml", true, "ask", "/home/me/s", "/home/me/s/run", "/var/j",
+	got := []any{c.File, c.Found, c.Mode, c.StateDir, c.RuntimeDir, c.JournalDir, c.LogDir, c.Active, c.PatrolEvery, c.Grace, c.Budget, c.Blast, c.Workers, c.FailOn}
+	want := []any{"/cfg/custos/custos.toml", true, "ask", "/home/me/s", "/home/me/s/run", "/var/j", "/home/me/l", "/opt/state/.supervisor-active",
 		24 * time.Hour, time.Duration(0), Budget{5, 180 * time.Hour}, 0, 8, "P1"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -233,8 +235,8 @@ func TestDuration(t *testing.T) {
 }
 
 func TestLayoutsAreGoodConfigs(t *testing.T) {
-	sections := []string{"git", "locks", "phases", "logs", "agents", "plugins", "tmux"}
-	if d := cmp.Diff([]string{"bare", "disinto", "gastown", "legio"}, Layouts()); d != "" {
+	sections := []string{"git", "locks", "phases", "logs", "agents", "plugins", "tmux", "containers", "journal", "forge", "formulas"}
+	if d := cmp.Diff([]string{"bare", "disinto", "edge", "gastown", "legio"}, Layouts()); d != "" {
 		t.Error(d)
 	}
 	for _, name := range Layouts() {

@@ -70,6 +70,8 @@ func (c *Config) settings() []setting {
 		{"state_dir", c.pathState},
 		{"runtime_dir", c.path(&c.RuntimeDir)},
 		{"journal_dir", c.path(&c.JournalDir)},
+		{"log_dir", c.path(&c.LogDir)},
+		{"active", c.path(&c.Active)},
 		{"patrol_every", duration(&c.PatrolEvery, 10*time.Second)},
 		{"patrol_idle_max", duration(&c.PatrolIdle, 0)},
 		{"grace", duration(&c.Grace, 0)},

@@ -49,6 +49,8 @@ func (c Config) top() (out []Entry) {
 	add("state_dir", c.StateDir)
 	add("runtime_dir", c.RuntimeDir)
 	add("journal_dir", c.JournalDir)
+	add("log_dir", c.LogDir)
+	add("active", c.Active)
 	add("patrol_every", c.PatrolEvery)
 	add("patrol_idle_max", c.PatrolIdle)
 	add("grace", c.Grace)

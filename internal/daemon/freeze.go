@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -104,7 +105,7 @@ func (b brakes) Thaw() (string, error) {
 
 // thaw lets actions run again and returns what Frozen said before.
 func thaw(cfg config.Config) (was string, err error) {
-	was = Frozen(cfg)
+	was = frozenBy(cfg)
 	if err := os.Remove(freezeFile(cfg)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return was, fmt.Errorf("cannot thaw: %w", err)
 	}
@@ -113,7 +114,25 @@ func thaw(cfg config.Config) (was string, err error) {
 
 // Frozen returns who froze Custos and why, or "" when nobody did. When that
 // cannot be told it is frozen: unknown never leads to an action.
-func Frozen(cfg config.Config) string {
+func Frozen(cfg config.Config) string { return cmp.Or(frozenBy(cfg), switchedOff(cfg)) }
+
+// switchedOff is what Frozen says where the switch of custos.toml is off: its file is missing.
+func switchedOff(cfg config.Config) string {
+	if cfg.Active == "" {
+		return ""
+	}
+	_, err := os.Lstat(cfg.Active)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return "the switch of custos.toml: there is no " + fleet.Path(cfg.Active)
+	}
+	return "cannot tell how the switch of custos.toml stands: " + fleet.Line(err.Error(), 200)
+}
+
+// frozenBy is what the file of freeze says.
+func frozenBy(cfg config.Config) string {
 	b, err := files.Read(freezeFile(cfg), longestOwn)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -33,6 +33,7 @@ func Simulate(ctx context.Context, cfg config.Config, o Options, name string, te
 		return out, fmt.Errorf("cannot simulate: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	cfg.Active = ""
 	cfg.StateDir, cfg.RuntimeDir, cfg.JournalDir = dir, filepath.Join(dir, "run"), filepath.Join(dir, "journal")
 	s, err := build(cfg, o, as{what: "simulate", every: cfg.PatrolEvery, tell: o.Stderr})
 	if err != nil {
