@@ -15,8 +15,7 @@ type row struct {
 const stages = "observe assess decide act report"
 
 // clients are those of the outside that catalog hands to what it lists.
-const clients = "sys/beads sys/ci sys/ci/* sys/docgraph sys/engine sys/files sys/forge sys/forge/* sys/git sys/host sys/httpcache sys/judge sys/matrix sys/proc sys/program sys/shim sys/systemd sys/telegram"
-const clients = "sys/beads sys/ci sys/ci/* sys/docgraph sys/engine sys/files sys/forge sys/forge/* sys/git sys/host sys/httpcache sys/httpjson sys/judge sys/matrix sys/proc sys/program sys/shim sys/telegram"
+const clients = "sys/beads sys/ci sys/ci/* sys/docgraph sys/engine sys/files sys/forge sys/forge/* sys/git sys/host sys/httpcache sys/httpjson sys/judge sys/matrix sys/proc sys/program sys/shim sys/systemd sys/telegram"
 
 func atlas() []row {
 	return []row{
@@ -77,24 +76,20 @@ func atlas() []row {
 		{pkg: "internal/doctor", may: "fleet nearest api", pure: true, why: "says what is wrong with the installation: rules that are checks, and what is looked at on demand only; of what was gathered, in the words of the published face"},
 		{pkg: "internal/server", may: "fleet nearest api control doctor ledger view hookwire recording", why: "HTTP over the ports it declares"},
 		{pkg: "internal/catalog", may: "fleet config rules agent agent/price ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
-		{pkg: "internal/onewriter", may: "api config sys/files sys/presence", why: "the lock of the one writer: who holds it, and who may not begin beside it"},
-		{pkg: "internal/uninstall", may: "catalog config fleet onewriter sys/files sys/proc sys/shim", why: "what Custos made for itself goes without its daemon, its database, and the configuration of agents"},
-		{pkg: "internal/daemon", may: "fleet onewriter config api rules release asking remote caller agent agent/price library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate web catalog loop report/journal report/terminal observe/agents observe/spending observe/watch terminal terminal/live " + stages, why: "the composition root"},
-		{pkg: "internal/upgrade", may: "api config fleet onewriter release store store/backups sys/files sys/presence sys/procstat sys/program", why: "exchanges the programs and puts them back, with the daemon and the ledger: a client of the API, but for what must go on where no daemon answers"},
 		{pkg: "internal/onewriter", may: "api config fleet sys/files sys/presence", why: "the lock of the one writer: who holds it, and who may not begin beside it"},
-		{pkg: "internal/daemon", may: "fleet upgrade onewriter config api rules release asking remote caller agent agent/price library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate web catalog loop report/journal report/terminal observe/agents observe/spending observe/watch terminal terminal/live " + stages, why: "the composition root"},
+		{pkg: "internal/uninstall", may: "catalog config fleet onewriter sys/files sys/proc sys/shim", why: "what Custos made for itself goes without its daemon, its database, and the configuration of agents"},
+		{pkg: "internal/daemon", may: "fleet onewriter config api rules release asking remote caller agent agent/price library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate web catalog loop report/journal report/terminal observe/agents observe/spending observe/watch terminal terminal/live upgrade " + stages, why: "the composition root"},
+		{pkg: "internal/upgrade", may: "api config fleet onewriter release store store/backups sys/files sys/presence sys/procstat sys/program", why: "exchanges the programs and puts them back, with the daemon and the ledger: a client of the API, but for what must go on where no daemon answers"},
 		{pkg: "internal/mcp", may: "api", why: "what agents may say and ask, as a server of the Model Context Protocol: a client of the API as any other", not: "net net/http os/exec"},
 		{pkg: "internal/web", may: "api terminal terminal/live", why: "the page: a client of the API as any other, but for terminals, which change ten times a second; and the guards in front of it; who may see it, and who is at the other end, it is told by ports"},
 		{pkg: "internal/web/chromiumtest", why: "a real browser for tests of the page: it knows nothing of Custos"},
 		{pkg: "internal/top", may: "api", why: "the live terminal screen: a client of the API as any other; its words are the command line's, which hands them to it", not: "net net/http"},
 		{pkg: "internal/remote", may: "api config", why: "Custos on other machines: the way of the API's client through ssh, and which hosts there are"},
 		{pkg: "internal/setup", pure: true, why: "what a first custos.toml says is made of a recording and of what a person chose: values in, values out"},
-		{pkg: "internal/cli", may: "api config daemon mcp nearest remote service service/command setup sys/engineproxy sys/reaper sys/settings top uninstall", why: "one file a command; all else through the API, but for what runs without a daemon: the proxy of an engine, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
+		{pkg: "internal/cli", may: "api config daemon mcp nearest remote service service/command setup sys/engineproxy sys/reaper sys/settings top uninstall upgrade sys/logfile", why: "one file a command; all else through the API, but for what runs without a daemon: the proxy of an engine, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/service", may: "fleet service/unit sys/files sys/program sys/settings sys/systemd", why: "has systemd keep the daemon running: the person's own process does, and undoes it"},
 		{pkg: "internal/service/command", may: "api service sys/systemd", why: "custos service in words: cli hands it what it stands on"},
 		{pkg: "internal/service/unit", pure: true, why: "the one text of the unit, for the page, the packages and who installs it"},
-		{pkg: "internal/cli", may: "api config daemon upgrade mcp nearest remote setup sys/settings top", why: "one file a command; all else through the API; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
-		{pkg: "internal/cli", may: "api config daemon mcp nearest remote setup sys/engineproxy sys/logfile sys/reaper sys/settings top uninstall", why: "one file a command; all else through the API, but for what needs no daemon: the proxy of an engine, the file of the log, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
