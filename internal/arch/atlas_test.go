@@ -84,7 +84,7 @@ func atlas() []row {
 		{pkg: "internal/web", may: "api terminal terminal/live", why: "the page: a client of the API as any other, but for terminals, which change ten times a second; and the guards in front of it; who may see it, and who is at the other end, it is told by ports"},
 		{pkg: "internal/web/chromiumtest", why: "a real browser for tests of the page: it knows nothing of Custos"},
 		{pkg: "internal/top", may: "api", why: "the live terminal screen: a client of the API as any other; its words are the command line's, which hands them to it", not: "net net/http"},
-		{pkg: "internal/remote", may: "api config", why: "Custos on other machines: the way of the API's client through ssh, and which hosts there are"},
+		{pkg: "internal/remote", may: "api config sys/program", why: "Custos on other machines and in other containers: the way of the API's client through ssh or to what is published, whose token is a secret, and which hosts there are"},
 		{pkg: "internal/setup", pure: true, why: "what a first custos.toml says is made of a recording and of what a person chose: values in, values out"},
 		{pkg: "internal/cli", may: "api config daemon mcp nearest remote service service/command setup sys/engineproxy sys/reaper sys/settings top uninstall upgrade sys/logfile", why: "one file a command; all else through the API, but for what runs without a daemon: the proxy of an engine, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/service", may: "fleet service/unit sys/files sys/program sys/settings sys/systemd", why: "has systemd keep the daemon running: the person's own process does, and undoes it"},

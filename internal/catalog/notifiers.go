@@ -40,7 +40,7 @@ func notifierMakers() []report.Kind {
 
 // peopleSections are the sections of custos.toml that say who is told what.
 func peopleSections() []string {
-	return []string{"notifier", "route", "maintenance", "metrics", "webhook", "web", "journal", "replies"}
+	return []string{"notifier", "route", "maintenance", "metrics", "publish", "webhook", "web", "journal", "replies"}
 }
 
 // People are those who are told, and what leads to whom.

@@ -4,23 +4,20 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 )
 
 // named are the sections below which, beside keys of their own, things with names stand: a
-// table with that key is one. [host] says how this machine is looked at, and [host.box1],
-// with an ssh, is another one.
-var named = map[string]string{"host": "ssh"}
+// table with one of those keys is one. [host] says how this machine is looked at, and
+// [host.box1], with an ssh or a socket, is another one.
+var named = map[string][]string{"host": {"ssh", "socket"}}
 
 // isNamed says whether what stands below a section is a thing with a name.
 func isNamed(path []string, v any) bool {
-	if len(path) != 2 || named[path[0]] == "" {
-		return false
-	}
 	table, ok := v.(map[string]any)
-	_, has := table[named[path[0]]]
-	return ok && has
+	return ok && len(path) == 2 && slices.ContainsFunc(named[path[0]], func(key string) bool { return table[key] != nil })
 }
 
 // Named decodes the things with names below a section into the map that into points to, by

@@ -113,7 +113,7 @@ func (s *system) plugged(p *plugIns, tell io.Writer) []func() error {
 		from(s.world, catalog.Actions, &p.actions),
 		from(tell, func(tell io.Writer) (catalog.People, error) { return catalog.NewPeople(s.world, tell) }, &p.people),
 		from(s.world, catalog.Ops, &s.ops),
-		from(s.world, newGauges, &s.gauges),
+		from(s.world, newGauges, &s.gauges), from(s.world, newPublished, &s.published),
 		func() (err error) { s.hooked.Address, s.hooked.Secret, err = catalog.Webhook(s.world); return err },
 	}
 }

@@ -120,6 +120,7 @@ func around() map[string]string {
 		"route.NAME":        "to = [\"terminal\"]\n",
 		"maintenance.NAME":  "cron = \"0 2 * * *\"\nfor = \"1h\"\n",
 		"metrics":           "listen = \"127.0.0.1:9911\"\n",
+		"publish":           "socket = \"/nowhere/s\"\ntoken_env = \"T\"\n",
 		"webhook":           "listen = \"127.0.0.1:9912\"\nsecret_env = \"T\"\n",
 		"web":               "listen = \"127.0.0.1:9913\"\n",
 		"journal":           "ops_repo = \"/\"\n",

@@ -59,6 +59,9 @@ func (s *system) installation() installation.Options {
 		}
 		o.Listeners = append(o.Listeners, l)
 	}
+	if at := s.published.Socket; at != "" {
+		o.Listeners = append(o.Listeners, doctor.Listener{What: "what is published", Address: at, Loopback: true, Guard: "a token guards it"})
+	}
 	if at := s.served.Listen; at != "" {
 		_, trouble := s.page.Where()
 		o.Listeners = append(o.Listeners, doctor.Listener{What: "the page", Address: at, Loopback: server.Loopback(at), Guard: "sessions, by TLS of its own or a proxy's, guard it", Trouble: trouble})

@@ -54,6 +54,7 @@ type system struct {
 	journal      journal.Dir
 	ops          *journal.Ops // nil: the journal is committed nowhere
 	gauges       *gauges
+	published    server.Published
 	hooked       server.WebhookListener // where webhooks are received
 	board        *observe.Board
 	actor        *act.Actor

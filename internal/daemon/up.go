@@ -120,6 +120,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	parts.Go(func() { s.hearWebhooks(ctx) })
 	api := s.handler(ctx, down)
 	parts.Go(func() { s.page.run(ctx, api) })
+	parts.Go(func() { s.publish(ctx, api) })
 	parts.Go(func() { s.tidy(ctx) })
 	parts.Go(func() { s.keepReadings(ctx) })
 	parts.Go(func() { s.reload.follow(ctx, asked) })

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/sys/program"
 )
 
 // Greeting begins the first line that `custos bridge` writes, when it has reached the daemon.
@@ -54,10 +55,29 @@ func (h Host) Client(who WhoAsks) *api.Client {
 		MaxIdleConnsPerHost: 2,
 		IdleConnTimeout:     time.Minute,
 	}
+	if h.Socket != "" {
+		return api.NewClient(shown{t, h.Token})
+	}
 	if who == nil {
 		return api.NewClient(t)
 	}
 	return api.NewClient(onBehalf{t, h.Name, who})
+}
+
+// shown shows the token of what is published: whoever asks, it may only be looked at.
+type shown struct {
+	*http.Transport
+	file string
+}
+
+func (s shown) RoundTrip(req *http.Request) (*http.Response, error) {
+	token, err := program.Secret{File: s.file}.Read(req.Context())
+	if err != nil {
+		return nil, &api.Error{Kind: api.Forbidden, Message: err.Error(), Hint: "custos doctor"}
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+token)
+	return s.Transport.RoundTrip(req)
 }
 
 // Reach is as Client, for a host that answers: one that does not within the time for the way to
@@ -127,6 +147,9 @@ var plainName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.:@/+-]*$`)
 // Attach is the command that shows the terminal of an agent there. The shell of that machine
 // reads the name: one that it could take for something else is an error, of bad input.
 func (h Host) Attach(agent string) ([]string, error) {
+	if h.Socket != "" {
+		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %s on host %s: it is another container's, of which only what is published is seen; there it is: %s", agent, h.Name, api.Typed("docker", "exec", "-it", "CONTAINER", "custos", "attach", agent))}
+	}
 	if !plainName.MatchString(agent) {
 		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %q on host %s: the shell there would read that name otherwise", agent, h.Name), Hint: api.Typed("ssh", "-t", h.SSH)}
 	}
@@ -137,6 +160,9 @@ func (h Host) Attach(agent string) ([]string, error) {
 func (h Host) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
+	if h.Socket != "" {
+		return h.connect(ctx)
+	}
 	c, err := h.start()
 	if err != nil {
 		return nil, h.unreachable(err.Error())
@@ -153,6 +179,16 @@ func (h Host) dial(ctx context.Context) (net.Conn, error) {
 	return c, nil
 }
 
+// connect makes a connection with the socket at which a container publishes.
+func (h Host) connect(ctx context.Context) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", h.Socket)
+	if err != nil {
+		return nil, h.unreachable(err.Error())
+	}
+	return c, nil
+}
+
 func (h Host) unreachable(why string) error {
 	hint := h.Way()
 	if strings.Contains(why, NoDaemon) {
@@ -162,10 +198,20 @@ func (h Host) unreachable(why string) error {
 }
 
 // Way is the command with which a person looks at a machine that was not reached.
-func (h Host) Way() string { return api.Typed("ssh", h.SSH, h.Program, "status") }
+func (h Host) Way() string {
+	if h.Socket != "" {
+		return "custos help hosts.md"
+	}
+	return api.Typed("ssh", h.SSH, h.Program, "status")
+}
 
 // up is the one that starts a daemon there.
-func (h Host) up() string { return api.Typed("ssh", h.SSH, h.Program, "up") }
+func (h Host) up() string {
+	if h.Socket != "" {
+		return h.Way()
+	}
+	return api.Typed("ssh", h.SSH, h.Program, "up")
+}
 
 // IsWay says whether a hint is one of this machine about the way to the host, and none that
 // the host told.

@@ -248,3 +248,31 @@ func TestWhoAsks(t *testing.T) {
 		client.Close()
 	}
 }
+
+// What is published is asked with its token, anew each time; without it nothing is asked.
+func TestWhatIsPublishedIsAskedWithItsToken(t *testing.T) {
+	var shownTokens []string
+	h, _ := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shownTokens = append(shownTokens, r.Header.Get("Authorization"))
+		recorded().ServeHTTP(w, r)
+	}))
+	dir := strings.Split(os.Getenv("PATH"), ":")[0]
+	file := filepath.Join(dir, "token")
+	h = Host{Name: "a", Socket: dir + "/s", Token: file}
+	c := h.Client(nil)
+	defer c.Close()
+	if _, err := c.Status(t.Context()); err == nil || len(shownTokens) != 0 {
+		t.Errorf("without a token: %v, %q", err, shownTokens)
+	}
+	for _, token := range []string{"one", "two"} {
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Status(t.Context()); err != nil || shownTokens[len(shownTokens)-1] != "Bearer "+token {
+			t.Errorf("%v, %q", err, shownTokens)
+		}
+	}
+	if _, err := h.Attach("ann"); err == nil || strings.HasPrefix(h.Way(), "ssh") {
+		t.Errorf("it is gone to by %q", h.Way())
+	}
+}

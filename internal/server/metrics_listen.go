@@ -48,7 +48,7 @@ func GuardMetrics(o MetricsListener, page http.Handler) http.Handler {
 		switch {
 		case o.Token == nil && !Loopback(withPort(req.Host)):
 			http.Error(w, "cannot answer: ask at a loopback address", http.StatusForbidden)
-		case o.Token != nil && !o.admits(req):
+		case o.Token != nil && !bears(req, o.Token):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="custos"`)
 			http.Error(w, "cannot answer: a token is needed", http.StatusUnauthorized)
 		default:
@@ -65,9 +65,10 @@ func withPort(host string) string {
 	return host
 }
 
-// admits compares tokens in a time that shows nothing of them.
-func (o MetricsListener) admits(req *http.Request) bool {
-	want, err := o.Token(req.Context())
+// bears says whether a request shows the token. It compares them in a time that shows
+// nothing of them; one that cannot be read, or is empty, admits nobody.
+func bears(req *http.Request, token func(context.Context) (string, error)) bool {
+	want, err := token(req.Context())
 	got, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if err != nil || !ok || want == "" {
 		return false
