@@ -59,7 +59,7 @@ func atlas() []row {
 		{pkg: "internal/store", may: "fleet sys/files store/backups", why: "the only SQL of Custos's own; fits the ports of others by shape; what it reads beside the database is opened as every file of ours"},
 		{pkg: "internal/observe", may: "fleet", why: "stage 1"},
 		{pkg: "internal/observe/*", may: "fleet observe session agent agent/conversation ledger sys/*", why: "probes look through Viewers and Readers"},
-		{pkg: "internal/observe/installation", may: "fleet config agent hookwire report doctor store sys/*", why: "looks at Custos's own installation, in the words in which doctor judges it: its configuration, its sockets, its database, its programs and its chats"},
+		{pkg: "internal/observe/installation", may: "fleet config agent hookwire report doctor service store sys/*", why: "looks at Custos's own installation, in the words in which doctor judges it: its configuration, its sockets, its database, its programs and its chats"},
 		{pkg: "internal/assess", may: "fleet rules agent", pure: true, why: "stage 2"},
 		{pkg: "internal/decide", may: "fleet", pure: true, why: "stage 3"},
 		{pkg: "internal/decide/follow", may: "fleet ledger decide/follow/*", pure: true, why: "the plan's second half: what follows from records by itself, one noun after the other"},
@@ -116,4 +116,5 @@ var writers = map[string][]string{
 	"ci":      {"Writer", "NewWriter", "Doer", "System", "Kind"},
 	"shim":    {"Prepare", "Void", "Clear", "Turns"},
 	"systemd": {"Writer", "NewWriter"},
+	"service": {"New", "Service"},
 }

@@ -30,7 +30,7 @@ not in that plan is for you: its command stands beside it.
 
 Categories: dependencies, structure, config, databases, consistency, agents, logs,
 locks, sessions, worktrees, hooks, formulas, schedules, forge, merge-queue, ci,
-containers, chat, disk, clock, security, version. Without one, all of them.
+containers, chat, disk, clock, security, service, version. Without one, all of them.
 
 It works without a daemon, and with a configuration that cannot be read: what needs
 it is then not known. With a daemon, the daemon looks.

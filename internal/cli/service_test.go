@@ -46,7 +46,7 @@ func TestService(t *testing.T) {
 	try(0, "[Unit]\n", "install", "--print")
 	try(2, "a unit of the system is root's to write", "install", "--system")
 	try(2, "--system and --user do not go together", "install", "--system", "--user")
-	try(3, "everything is as it was: undone: the daemon is not well", "install") // the fake's systemd starts no daemon
+	try(3, "everything is as it was: the daemon is not well", "install") // the fake's systemd starts no daemon
 	if _, err := os.Stat(file); err == nil || m.Is("user/enabled") || m.Is("user/active") {
 		t.Error("something of it is left")
 	}

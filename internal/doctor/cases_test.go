@@ -23,7 +23,27 @@ type patient struct {
 }
 
 func sickness() []sick {
-	return slices.Concat(sickInstallation(), sickRecords(), sickWorld(), sickMore())
+	return slices.Concat(sickInstallation(), sickService(), sickRecords(), sickWorld(), sickMore())
+}
+
+// sickService are of the unit that starts the daemon.
+func sickService() (all []sick) {
+	well := Service{Unit: "/u/custos.service", Enabled: true, Active: "active", Lingers: "yes", User: "me"}
+	of := func(state, why, command string, spoil func(s *Service)) {
+		all = append(all, sick{check: "service unit", state: state, why: why, command: command, spoil: func(x patient) {
+			s := well
+			spoil(&s)
+			x.Installation.Services.Units = []Service{well, s}
+		}})
+	}
+	of("bad", "its stop ends agents", "custos service status", func(s *Service) { s.Broken = []string{"KillMode is mixed: its stop ends agents"} })
+	of("bad", "does not run: systemd says failed", "custos service status", func(s *Service) { s.Active = "failed" })
+	of("warn", "edited since", "custos service status", func(s *Service) { s.Drift = []string{"edited since custos service wrote it"} })
+	of("warn", "does not begin by itself", "custos service install", func(s *Service) { s.Enabled = false })
+	of("warn", "ends when me has logged out", "loginctl enable-linger me", func(s *Service) { s.Lingers = "no" })
+	of("cannot tell", "is not known", "loginctl enable-linger me", func(s *Service) { s.Lingers = "unknown" })
+	of("cannot tell", "No medium found", "", func(s *Service) { s.Err = "Failed to connect to bus: No medium found" })
+	return append(all, sick{check: "service unit", state: "cannot tell", why: "no such user", spoil: func(x patient) { x.Installation.Services.Err = "no such user" }})
 }
 
 // sickInstallation are of Custos's own files.

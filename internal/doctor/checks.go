@@ -69,6 +69,7 @@ func checks() []check {
 		{"security", "sockets", config, places("socket", "socket", "there is none now", "%s, this user's")},
 		{"security", "secrets", config, places("token", "file", "custos.toml names no file with a token", "%s with a token, this user's")},
 		{"security", "listening", config, judgeListening},
+		{"service", "unit", config, judgeService},
 		{"version", "daemon", config, judgeVersion},
 		{"version", "programs", nothing, judgeBuilt},
 	}

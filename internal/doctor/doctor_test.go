@@ -85,6 +85,17 @@ func TestDoctorAllWell(t *testing.T) {
 	}
 }
 
+// A unit that is as it should be is named, where there is one.
+func TestDoctorNamesAUnitThatIsWell(t *testing.T) {
+	for _, linger := range []string{"yes", ""} {
+		e := wellInstalled()
+		e.Installation.Services.Units = []Service{{Unit: "/u/custos.service", Enabled: true, Active: "active", Lingers: linger}}
+		if c := told(e)["service unit"]; c.State != api.CheckOK || c.Why != "/u/custos.service, which is as it should be" {
+			t.Errorf("%s: %s", c.State, c.Why)
+		}
+	}
+}
+
 func (k sick) of() *Examination {
 	e := wellInstalled()
 	k.spoil(patient{e, &e.Pass.Snapshot, &e.Pass.Past})

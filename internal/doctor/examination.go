@@ -46,6 +46,25 @@ type Installation struct {
 	Lines     []LogLines // of logs of JSON lines, when it was asked for
 	Built     string     // what this very program was built from; "" when that is not known
 	Listeners []Listener // beside the unix sockets
+	Services  Services
+}
+
+// Services are the units of systemd that start a daemon of this user, when it was asked for.
+type Services struct {
+	Err   string // why it is not known; "" when it is
+	Units []Service
+}
+
+// Service is one of them.
+type Service struct {
+	Unit    string // its file
+	Err     string // why systemd did not say how it is; "" when it did
+	Enabled bool
+	Active  string
+	Lingers string   // whether its user's manager runs without a login: yes, no, unknown; "" for the system's
+	User    string   // as whom it runs
+	Broken  []string // what ends agents, or keeps the daemon from running
+	Drift   []string // what else is not as it should be
 }
 
 // Listener is an address that is listened at.

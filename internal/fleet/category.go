@@ -9,7 +9,7 @@ import (
 // Categories lists the groups of checks of custos doctor, in the order they are shown.
 func Categories() []string {
 	return []string{"dependencies", "structure", "config", "databases", "consistency", "agents", "logs", "locks", "sessions", "worktrees", "hooks",
-		"formulas", "schedules", "forge", "merge-queue", "ci", "containers", "chat", "disk", "clock", "security", "version"}
+		"formulas", "schedules", "forge", "merge-queue", "ci", "containers", "chat", "disk", "clock", "security", "service", "version"}
 }
 
 // ParseCategory reads the name of one.

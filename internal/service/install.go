@@ -103,12 +103,9 @@ func (s *Service) twice(ctx context.Context) error {
 	if err != nil { // of a manager that is not there nothing is started
 		return nil
 	}
-	whose := map[bool]string{true: "user", false: "system"}[s.o.System]
-	as := u.RunsAs
-	if !s.o.System && as == "" {
-		as = "root"
-	}
-	if (u.Active == "active" || u.File == "enabled") && (s.o.System || as == s.name) {
+	beside := s.under(!s.o.System)
+	whose := beside.Manager()
+	if (u.Active == "active" || u.File == "enabled") && beside.runsAs(u) == s.name {
 		return refusal(fmt.Sprintf("there is a %s of the %s already (%s), which starts a daemon of %s, too", unit.Name, whose, u.Fragment, s.name), "custos service uninstall --"+whose)
 	}
 	return nil
@@ -210,7 +207,7 @@ func (s *Service) back(ctx context.Context, p Plan, was systemd.Unit, begun bool
 			return fmt.Errorf("%w; and not all could be put back: %w", why, err)
 		}
 	}
-	return fmt.Errorf("%w: %w", ErrUndone, why)
+	return &undone{why}
 }
 
 // restore puts the text of before in its place; an empty folder that was made for it goes.

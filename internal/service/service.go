@@ -71,14 +71,25 @@ var (
 // New finds out whose service is meant. It changes nothing.
 func New(m Machine, o Options) (*Service, error) {
 	m = m.real()
-	name, home, err := m.Passwd(m.UID())
+	s, err := bare(m, o)
+	if err != nil {
+		return nil, err
+	}
+	home, name := s.home, s.name
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("cannot tell whose daemon it would be: %w", err)
 	case o.System && m.UID() != 0:
 		return nil, refusal("a unit of the system is root's to write", "sudo custos service install --system, or custos service install --user")
 	case filepath.Clean(m.Getenv("HOME")) != filepath.Clean(home):
-		return nil, refusal(fmt.Sprintf("HOME is %q here, and %s has %s: the daemon would keep its things elsewhere than this command looks for them", m.Getenv("HOME"), name, home), "HOME="+home+" custos service install")
+		return nil, refusal(fmt.Sprintf("HOME is %q here, and %s has %s: the daemon would keep its things elsewhere than this command looks for them", m.Getenv("HOME"), name, home), "HOME="+home+" custos service status")
+	}
+	return s, nil
+}
+
+// bare is a service to look at: whether it may be changed was not looked at.
+func bare(m Machine, o Options) (*Service, error) {
+	name, home, err := m.Passwd(m.UID())
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell whose daemon it would be: %w", err)
 	}
 	of := func(user bool) systemd.Options {
 		return systemd.Options{User: user, Root: m.Root, Getenv: m.Getenv, UID: m.UID()}
@@ -127,6 +138,12 @@ func (r *Refusal) Error() string { return r.Why }
 // Is says that it is an ErrRefused.
 func (r *Refusal) Is(target error) bool { return target == ErrRefused }
 
+// undone is an ErrUndone: why.
+type undone struct{ error }
+
+func (u *undone) Is(target error) bool { return target == ErrUndone }
+func (u *undone) Unwrap() error        { return u.error }
+
 func refusal(why, try string) error { return &Refusal{why, try} }
 
 // Manager is what the manager is called: user or system.
@@ -143,6 +160,11 @@ func (s *Service) systemctl(words string) string {
 		return "systemctl " + words
 	}
 	return "systemctl --user " + words
+}
+
+// Journal is a command that shows what the daemon said.
+func (s *Service) Journal() string {
+	return "journalctl --" + s.Manager() + " --unit " + unit.Name + " --lines 30"
 }
 
 // Path is where the unit of an administrator, or of a user, lies.

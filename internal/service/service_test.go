@@ -246,7 +246,7 @@ func TestStatus(t *testing.T) {
 	w.Put("user/set-DropInPaths", "/x/custos.service.d/a.conf")
 	w.write(strings.Replace(w.text(), w.exe, "/nowhere/custos", 1))
 	st, err = w.service(Options{}).Status(t.Context())
-	said := strings.Join(st.Drift, "\n")
+	said := strings.Join(append(st.Broken, st.Drift...), "\n")
 	for _, want := range []string{"edited since", "changed since systemd read it", "a.conf change it", "its stop ends agents"} {
 		if err != nil || !strings.Contains(said, want) {
 			t.Errorf("not said: %s; %v, %s", want, err, said)
@@ -360,5 +360,37 @@ func TestLasting(t *testing.T) {
 		if _, err := Lasting(exe, "/usr/bin"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", exe, err)
 		}
+	}
+}
+
+// What doctor looks at are the units that start this user's daemon; two of them are one too many.
+func TestLook(t *testing.T) {
+	w := newWorld(t)
+	look := func() []Status {
+		t.Helper()
+		all, err := Look(t.Context(), w.service(Options{}).m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if all := look(); len(all) != 0 {
+		t.Errorf("where nothing is: %+v", all)
+	}
+	w.Put("system/loaded", "[Service]\nUser=other\nKillMode=process\nType=notify\nOOMPolicy=continue\n")
+	w.Put("system/enabled", "")
+	if _, err := w.service(Options{}).Install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if all := look(); len(all) != 1 || all[0].Manager != "user" || len(all[0].Broken)+len(all[0].Drift) > 0 {
+		t.Errorf("beside another user's: %+v", all)
+	}
+	w.Put("system/loaded", "[Service]\nUser=me\nKillMode=process\nType=notify\nOOMPolicy=continue\n")
+	if all := look(); len(all) != 2 || !strings.Contains(strings.Join(all[0].Broken, ""), "the manager of the system has one, too") {
+		t.Errorf("two of this user's: %+v", all)
+	}
+	w.Put("user/refuses", "Failed to connect to bus: No medium found")
+	if all := look(); len(all) != 2 || all[0].Known || all[0].Unit != w.path() || all[0].Why == "" {
+		t.Errorf("a unit of which systemd says nothing: %+v", all)
 	}
 }

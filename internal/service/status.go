@@ -1,12 +1,14 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"custos/internal/service/unit"
@@ -27,13 +29,15 @@ type Status struct {
 	Active  string      `json:"active,omitempty"` // as systemd says it: active, failed, …
 	PID     int         `json:"pid,omitempty"`
 	Linger  string      `json:"linger,omitempty"` // yes, no or unknown; "" for a unit of the system
-	Drift   []string    `json:"drift"`            // what is not as custos service would have it now
+	RunsAs  string      `json:"runs_as,omitempty"`
+	Broken  []string    `json:"broken"` // what ends agents, or keeps the daemon from running
+	Drift   []string    `json:"drift"`  // what else is not as custos service would have it now
 }
 
 // Status says how the unit is. It changes nothing. Only what cannot be looked at is an error: a
 // manager that is not there is said in the status.
 func (s *Service) Status(ctx context.Context) (Status, error) {
-	out := Status{Manager: s.Manager(), Drift: []string{}}
+	out := Status{Manager: s.Manager(), Broken: []string{}, Drift: []string{}}
 	text, err := s.read(s.Path())
 	if refused := (*Refusal)(nil); errors.As(err, &refused) {
 		out.Unit, out.Drift = s.Path(), append(out.Drift, refused.Why)
@@ -55,6 +59,8 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 	}
 	if out.Unit != "" {
 		out.Linger = s.lingers(ctx)
+		out.RunsAs = s.runsAs(u)
+		out.Broken = append(out.Broken, broken(u)...)
 		out.Drift = append(out.Drift, s.drift(u)...)
 		out.Version = s.version(ctx, u.Program)
 	}
@@ -73,23 +79,42 @@ func (s *Service) differs(origin unit.Origin, text string) []string {
 	return nil
 }
 
-// drift is what of a unit, as the manager has it, is not as it should be.
-func (s *Service) drift(u systemd.Unit) (list []string) {
-	add := func(is bool, format string, args ...any) {
-		if is {
-			list = append(list, fmt.Sprintf(format, args...))
-		}
+// list are the sentences that hold.
+type list []string
+
+func (l *list) add(is bool, format string, args ...any) {
+	if is {
+		*l = append(*l, fmt.Sprintf(format, args...))
 	}
-	add(u.Outdated, "its file was changed since systemd read it")
-	add(u.DropIns != "", "%s change it", line(u.DropIns))
-	add(u.KillMode != "process", "KillMode is %s: its stop ends agents", line(u.KillMode))
-	add(u.Type != "notify", "Type is %s: systemd does not hear how the daemon is", line(u.Type))
-	info, err := os.Stat(u.Program)
+}
+
+// broken is what of a unit, as the manager has it, ends agents, or keeps the daemon from running.
+func broken(u systemd.Unit) (l list) {
+	_, err := os.Stat(u.Program)
+	l.add(u.KillMode != "process", "KillMode is %s: its stop ends agents", line(u.KillMode))
+	l.add(u.Program != "" && errors.Is(err, fs.ErrNotExist), "%s, which it starts, is not there", u.Program)
+	return l
+}
+
+// drift is what else of it is not as it should be.
+func (s *Service) drift(u systemd.Unit) (l list) {
+	l.add(u.Outdated, "its file was changed since systemd read it")
+	l.add(u.DropIns != "", "%s change it", line(u.DropIns))
+	l.add(u.Type != "notify", "Type is %s: systemd does not hear how the daemon is", line(u.Type))
+	l.add(u.OOM != "continue", "OOMPolicy is %s: one agent that lacks memory ends the daemon, too", line(u.OOM))
 	own, _ := s.m.Exe() // where it is not known, nothing is said of it
 	mine, _ := os.Stat(own)
-	add(u.Program != "" && errors.Is(err, fs.ErrNotExist), "%s is not there", u.Program)
-	add(err == nil && mine != nil && !os.SameFile(info, mine), "it starts another program than this one (%s)", own)
-	return list
+	info, err := os.Stat(u.Program)
+	l.add(err == nil && mine != nil && !os.SameFile(info, mine), "it starts another program than this one (%s)", own)
+	return l
+}
+
+// runsAs is the user whose daemon a unit starts.
+func (s *Service) runsAs(u systemd.Unit) string {
+	if s.o.System {
+		return cmp.Or(u.RunsAs, "root")
+	}
+	return s.name
 }
 
 // version asks a program that nobody else can have exchanged for its version; "" for no answer.
@@ -164,21 +189,45 @@ func (s *Service) takeAway(ctx context.Context, out Removed, p Plan, u systemd.U
 	return out, s.manager.Reload(ctx)
 }
 
-// Asked are the services that a question is about: that of one manager, or of both. To look at the
-// unit of the system takes no root.
-func (s *Service) Asked(user, system bool) []*Service {
-	of := func(system bool) *Service {
-		o := *s
-		if o.o.System = system; system != s.o.System {
-			o.manager, o.other = &systemd.Writer{Reader: s.other}, s.manager.Reader
+// Statuses are how the unit of one manager is, or those of both. To look at the unit of the system
+// takes no root.
+func (s *Service) Statuses(ctx context.Context, user, system bool) ([]Status, error) {
+	all := []Status{}
+	for _, of := range []bool{s.o.System, !s.o.System} {
+		if user && of || system && !of {
+			continue
 		}
-		return &o
+		st, err := s.under(of).Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, st)
 	}
-	switch {
-	case user:
-		return []*Service{of(false)}
-	case system:
-		return []*Service{of(true)}
+	if len(all) == 2 && starts(all[0]) && starts(all[1]) && all[0].RunsAs == all[1].RunsAs {
+		all[0].Broken = append(all[0].Broken, "the manager of the "+all[1].Manager+" has one, too: only one daemon of "+all[0].RunsAs+" can run")
 	}
-	return []*Service{of(s.o.System), of(!s.o.System)}
+	return all, nil
+}
+
+func starts(st Status) bool { return st.Unit != "" && (st.Enabled || st.Active == "active") }
+
+// under is the same service, under the manager of the system or of the user.
+func (s *Service) under(system bool) *Service {
+	o := *s
+	if o.o.System = system; system != s.o.System {
+		o.manager, o.other = &systemd.Writer{Reader: s.other}, s.manager.Reader
+	}
+	return &o
+}
+
+// Look says how the units are that start a daemon of this user. It changes nothing, and
+// who names New can do more.
+func Look(ctx context.Context, m Machine) ([]Status, error) {
+	m = m.real()
+	s, err := bare(m, Options{System: m.IsRoot()})
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Statuses(ctx, false, false)
+	return slices.DeleteFunc(all, func(st Status) bool { return st.Unit == "" || st.Known && st.RunsAs != s.name }), err
 }

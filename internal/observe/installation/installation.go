@@ -30,6 +30,9 @@ func (o Options) Look(ctx context.Context, asked func(category string) bool) doc
 	if asked("logs") {
 		i.Lines = logLines(o.Logs())
 	}
+	if asked("service") {
+		i.Services = services(ctx, o.Getenv)
+	}
 	if asked("chat") {
 		i.Chats = askChats(ctx, o.Chats)
 	}

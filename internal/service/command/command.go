@@ -107,9 +107,17 @@ func failure(err error) error {
 	case errors.Is(err, service.ErrNoSystemd):
 		return &api.Error{Kind: api.CannotLook, Message: "nothing was changed: " + err.Error(), Hint: instead}
 	case errors.Is(err, service.ErrUndone):
-		return &api.Error{Kind: api.CannotLook, Message: "cannot install the service, and everything is as it was: " + err.Error(), Hint: "custos up"}
+		return &api.Error{Kind: api.CannotLook, Message: "cannot install the service, and everything is as it was: " + err.Error()}
 	}
 	return &api.Error{Kind: api.CannotLook, Message: err.Error()}
+}
+
+// withJournal names where the daemon said why it did not get well.
+func withJournal(said, err error, s *service.Service) error {
+	if e, ok := errors.AsType[*api.Error](said); ok && errors.Is(err, service.ErrUndone) {
+		e.Hint = s.Journal()
+	}
+	return said
 }
 
 func (p Port) install(ctx context.Context, f flags) error {
@@ -134,7 +142,7 @@ func (p Port) install(ctx context.Context, f flags) error {
 	done, err := s.Install(ctx)
 	ended()
 	if err != nil {
-		return failure(err)
+		return withJournal(failure(err), err, s)
 	}
 	next := []api.Hint{{Command: "custos service status", What: "how the unit is"}}
 	if done.Linger == "no" || done.Linger == "unknown" {
@@ -175,13 +183,9 @@ func (p Port) status(ctx context.Context, f flags) error {
 	if err != nil {
 		return err
 	}
-	list := []service.Status{}
-	for _, s := range first.Asked(f.user, f.system) {
-		st, err := s.Status(ctx)
-		if err != nil {
-			return failure(err)
-		}
-		list = append(list, st)
+	list, err := first.Statuses(ctx, f.user, f.system)
+	if err != nil {
+		return failure(err)
 	}
 	var next []api.Hint
 	if !slices.ContainsFunc(list, isThere) {
@@ -199,7 +203,9 @@ func isThere(st service.Status) bool { return st.Unit != "" }
 func (p Port) worst(list []service.Status) error {
 	there := slices.DeleteFunc(slices.Clone(list), func(st service.Status) bool { return !isThere(st) })
 	unknown := func(st service.Status) bool { return !st.Known }
-	amiss := func(st service.Status) bool { return st.Active != "active" || !st.Enabled || len(st.Drift) > 0 }
+	amiss := func(st service.Status) bool {
+		return st.Active != "active" || !st.Enabled || len(st.Broken)+len(st.Drift) > 0
+	}
 	switch {
 	case len(there) == 0 && slices.ContainsFunc(list, unknown), slices.ContainsFunc(there, unknown):
 		return p.Unanswered
@@ -222,6 +228,9 @@ func statusLines(list []service.Status) (lines []string) {
 		lines = append(lines, "  program: "+strings.TrimSpace(st.Program+" "+st.Version), "  state: "+st.Active+", "+begins)
 		if st.Linger != "" {
 			lines = append(lines, "  lingers: "+st.Linger)
+		}
+		for _, b := range st.Broken {
+			lines = append(lines, "  broken: "+b)
 		}
 		for _, d := range st.Drift {
 			lines = append(lines, "  differs: "+d)

@@ -12,7 +12,8 @@ func InService(cgroup string, uid int) (user, ok bool) {
 	at := ""
 	for line := range strings.Lines(cgroup) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(f) == 3 && (f[1] == "name=systemd" || f[1] == "" && at == "") {
+		// The hierarchy of systemd's own may be another one's than this systemd's: then it says nothing.
+		if len(f) == 3 && f[2] != "/" && (f[1] == "name=systemd" || f[1] == "" && at == "") {
 			at = f[2]
 		}
 	}
