@@ -241,13 +241,13 @@ func USDWords(usd float64) string {
 	return text
 }
 
-// TokenWords writes a number of tokens for people: 950, 12.3k, 4.56M.
+// TokenWords writes a number of tokens for people: 950, 12.3k, 4.56M. What two digits round up to 1000 of a unit is 1 of the next.
 func TokenWords(n int64) string {
 	for _, u := range []struct {
 		of   int64
 		name string
 	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if n >= u.of {
+		if n >= u.of-u.of/200_000 {
 			text := strconv.FormatFloat(float64(n)/float64(u.of), 'f', 2, 64)
 			return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + u.name
 		}

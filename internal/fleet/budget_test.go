@@ -279,7 +279,8 @@ func TestSpenderOf(t *testing.T) {
 }
 
 func TestTokenWords(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 1234: "1.23k", 1_500_000: "1.5M", 2_000_000_000: "2G"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1k", 1234: "1.23k", 999_994: "999.99k", 999_995: "1M", 999_999: "1M", 1_500_000: "1.5M",
+		999_994_999: "999.99M", 999_995_000: "1G", 2_000_000_000: "2G"} {
 		if got := TokenWords(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
