@@ -40,7 +40,7 @@ func everything() []topic {
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
-		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "service", "uninstall"}},
+		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "service", "upgrade", "uninstall"}},
 		{"Configure", []string{"setup", "init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}
 }

@@ -28,7 +28,7 @@ release.pub beside custos.toml, unless --key names it.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.upgrade(cmd, o) },
 	}
-	c.Flags().StringVar(&o.From, "from", "", "the `ARCHIVE`: custos_VERSION_OS_ARCH.tar.gz")
+	c.Flags().StringVar(&o.From, "from", "", "the `FILE` of the release: custos_0.2.0_linux_amd64.tar.gz")
 	c.Flags().StringVar(&o.Key, "key", "", "the `FILE` with the public key, as minisign writes it")
 	c.Flags().BoolVar(&o.Unsigned, "unsigned", false, "take a release that nobody vouches for")
 	c.Flags().BoolVar(&o.Check, "check", false, "say what it is, and what would be refused; change nothing")
