@@ -26,8 +26,11 @@ func TestMain(m *testing.M) {
 	if what := os.Getenv("CUSTOS_WORLD_WITH"); what != "" {
 		os.Exit(worldWith(what, os.Args[1:]))
 	}
-	if os.Getenv("CUSTOS_PRIVATE_WORLD") == "" {
+	switch os.Getenv("CUSTOS_PRIVATE_WORLD") {
+	case "":
 		os.Exit(inPrivateWorlds())
+	case "entering":
+		os.Exit(enter(os.Getenv("CUSTOS_WORLD")))
 	}
 	os.Exit(m.Run())
 }

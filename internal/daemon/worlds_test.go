@@ -105,10 +105,6 @@ func shardArgs(tests []string, shard int) []string {
 	return args
 }
 
-// enter covers the places of temporary files by new ones. The go command runs
-// the test binary from below one of them, so that folder is kept reachable.
-const enter = `mount -t tmpfs tmpfs "$CUSTOS_WORLD" && exec "$@"`
-
 // inPrivateWorld runs the test binary in a world of its own, as a process group of its
 // own: a signal to process 0, or to a group, goes past the pid namespace to all of the
 // group, CI among it. It ends with whoever began it, however that ends.
@@ -126,12 +122,12 @@ func inPrivateWorld(out io.Writer, args []string) int {
 		fmt.Fprintln(os.Stderr, "cannot find the test binary:", err)
 		return 1
 	}
-	unshare := []string{"--pid", "--mount", "--fork", "--mount-proc", "--kill-child", "sh", "-c", enter, "sh", self}
+	unshare := []string{"--pid", "--mount", "--fork", "--mount-proc", "--kill-child", self}
 	if os.Getuid() != 0 {
 		unshare = append([]string{"--user", "--map-root-user"}, unshare...)
 	}
 	cmd := exec.Command("unshare", append(unshare, args...)...)
-	cmd.Env = append(os.Environ(), "CUSTOS_PRIVATE_WORLD=1", goEnv("GOCACHE"), goEnv("GOMODCACHE"), goEnv("GOPATH"), "CUSTOS_WORLD="+world, "TMPDIR="+world, "HOME="+world,
+	cmd.Env = append(os.Environ(), "CUSTOS_PRIVATE_WORLD=entering", goEnv("GOCACHE"), goEnv("GOMODCACHE"), goEnv("GOPATH"), "CUSTOS_WORLD="+world, "TMPDIR="+world, "HOME="+world,
 		"TMUX=", "TMUX_TMPDIR="+world)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
