@@ -228,15 +228,22 @@ func (h *gathering) stop() {
 	}
 }
 
-// session begins anew. After a compaction a session goes on, in mid-turn.
+// session begins anew. After a compaction a session goes on, in mid-turn. One that was begun at
+// the prompt of a CLI that runs ("clear" of most, "new" of pi) leaves it free; one that begins
+// with its CLI, or is chosen from a list, need not have drawn its prompt yet.
 func (h *gathering) session(e fleet.HookEvent) {
-	if e.Event == fleet.HookSessionStart && e.Text == "compact" {
+	began := e.Event == fleet.HookSessionStart
+	if began && e.Text == "compact" {
 		h.shortened(e)
 		return
 	}
 	h.over()
+	if began && (e.Text == "clear" || e.Text == "new") {
+		h.say(e, fleet.StateIdle, h.by+" that a new conversation has begun at its prompt")
+		return
+	}
 	h.say(e, "", "")
-	if e.Event == fleet.HookSessionEnd {
+	if !began {
 		h.told.Ended = e.At
 	}
 }

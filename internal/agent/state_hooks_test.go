@@ -152,6 +152,13 @@ func TestMoreThatHooksTell(t *testing.T) {
 	if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateWorking || told.Tool == nil {
 		t.Errorf("compaction in mid-turn: %+v", told)
 	}
+	for reason, state := range map[string]fleet.AgentState{"clear": fleet.StateIdle, "new": fleet.StateIdle, "startup": "", "resume": ""} {
+		events = script("prompt", "stop", "session-end", "session-start")
+		events[3].Text = reason
+		if told := Gather(events, "", noon, Deadlines{}); told.State != state || !told.Ended.IsZero() {
+			t.Errorf("a session that begins by %q: %+v", reason, told)
+		}
+	}
 	events = script("prompt", "tool-begin Bash 1", "tool-end Bash 1")
 	events[2].Text = "interrupted"
 	if told := Gather(events, "", noon, Deadlines{}); told.State != fleet.StateIdle {

@@ -98,7 +98,7 @@ func TestAConversationThatWasMadeShorter(t *testing.T) {
 		"it goes on":                   {[]fleet.HookEvent{prompt, tooLong, begins, over, prompt}, fleet.StateWorking, ""},
 		"in mid-turn":                  {[]fleet.HookEvent{prompt, begins, over}, fleet.StateWorking, ""},
 		"in mid-turn, by a transcript": {[]fleet.HookEvent{prompt, written}, fleet.StateWorking, ""},
-		"a session that begins anew":   {[]fleet.HookEvent{prompt, tooLong, event(fleet.HookSessionStart, "clear")}, "", ""},
+		"a session that begins anew":   {[]fleet.HookEvent{prompt, tooLong, event(fleet.HookSessionStart, "clear")}, fleet.StateIdle, ""},
 	} {
 		for i := range c.told {
 			c.told[i].At = at.Add(time.Duration(i) * time.Second)
