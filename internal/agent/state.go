@@ -109,6 +109,9 @@ func (r *reading) read() {
 	if r.Told.State != "" {
 		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: r.Told.Says, Hint: r.Told.State, Age: r.since(r.Told.Since)})
 	}
+	if r.Told.State == "" && !r.Told.Begun.IsZero() { // what begins may ask something before its prompt is there
+		r.signals = append(r.signals, fleet.Signal{Source: SourceHook, Says: "it has begun, and taken no prompt yet", Hint: fleet.StateIdle, Age: r.since(r.Told.Begun)})
+	}
 	if r.deaf() {
 		r.add(SourceHook, "its hooks are ignored: "+r.Deaf, "")
 	}

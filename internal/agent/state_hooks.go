@@ -51,6 +51,7 @@ type Reported struct {
 	Prompt   fleet.Instant      // of the newest prompt
 	Turned   Turned             // the newest turn that is over
 	Ended    fleet.Instant      // of the end of its session, as long as nothing was told of another; zero when it goes on
+	Begun    fleet.Instant      // of its session, as long as nothing was told of a turn in it
 	Session  string             // of the CLI
 	Loop     Loop
 }
@@ -162,7 +163,7 @@ func callKey(e fleet.HookEvent) string {
 func (h *gathering) hear(e fleet.HookEvent) {
 	h.told.Last = e.At
 	if e.Event != fleet.HookStatus && e.Event != fleet.HookNotice && !h.reminds(e) {
-		h.told.Turn, h.told.Ended = e.At, fleet.Instant{}
+		h.told.Turn, h.told.Ended, h.told.Begun = e.At, fleet.Instant{}, fleet.Instant{}
 	}
 	if e.Context.IsKnown() {
 		h.told.Context = e.Context
@@ -237,7 +238,9 @@ func (h *gathering) session(e fleet.HookEvent) {
 		h.shortened(e)
 		return
 	}
-	h.over()
+	if h.over(); began {
+		h.told.Begun = e.At
+	}
 	if began && (e.Text == "clear" || e.Text == "new") {
 		h.say(e, fleet.StateIdle, h.by+" that a new conversation has begun at its prompt")
 		return

@@ -155,8 +155,13 @@ func TestMoreThatHooksTell(t *testing.T) {
 	for reason, state := range map[string]fleet.AgentState{"clear": fleet.StateIdle, "new": fleet.StateIdle, "startup": "", "resume": ""} {
 		events = script("prompt", "stop", "session-end", "session-start")
 		events[3].Text = reason
-		if told := Gather(events, "", noon, Deadlines{}); told.State != state || !told.Ended.IsZero() {
+		if told := Gather(events, "", noon, Deadlines{}); told.State != state || !told.Ended.IsZero() || told.Begun.IsZero() {
 			t.Errorf("a session that begins by %q: %+v", reason, told)
+		}
+	}
+	for _, more := range []string{"prompt", "tool-begin Bash 1", "permission", "question", "stop", "rest", "failure rate_limit", "session-end"} {
+		if told := Gather(script("session-start", more), "", noon, Deadlines{}); !told.Begun.IsZero() {
+			t.Errorf("after %s it still counts as just begun", more)
 		}
 	}
 	events = script("prompt", "tool-begin Bash 1", "tool-end Bash 1")

@@ -37,6 +37,7 @@ func TestAScreenOfANewerVersionIsAHint(t *testing.T) {
 	told := func(s fleet.AgentState) Reported {
 		return Reported{State: s, Says: "its hooks say so", Since: now.Add(-1e10), Last: now.Add(-1e10), Turn: now.Add(-1e10)}
 	}
+	begun := Gather([]fleet.HookEvent{{Event: fleet.HookSessionStart, Text: "startup", At: now.Add(-1e10)}, {Event: fleet.HookStatus, At: now.Add(-1e9)}}, "", now, Deadlines{})
 	for name, c := range map[string]struct {
 		s     Signals
 		state fleet.AgentState
@@ -48,6 +49,8 @@ func TestAScreenOfANewerVersionIsAHint(t *testing.T) {
 		"a title that says working":         {Signals{Title: fleet.Known("⠂ x"), Screen: fleet.Known(claudePrompt)}, fleet.StateWorking, false},
 		"a hook that says idle":             {Signals{Told: told(fleet.StateIdle), Screen: fleet.Known(claudePrompt)}, fleet.StateIdle, false},
 		"a hook that says waiting":          {Signals{Told: told(fleet.StateWaiting), Screen: fleet.Known(claudeAsks)}, fleet.StateWaiting, false},
+		"a hook that says it began":         {Signals{Told: begun, Screen: fleet.Known(claudePrompt)}, fleet.StateIdle, false},
+		"it began, and shows a dialog":      {Signals{Told: begun, Screen: fleet.Known(claudeAsks)}, fleet.StateWaiting, true},
 		"a transcript that says idle":       {Signals{Written: told(fleet.StateIdle), Screen: fleet.Known(claudePrompt)}, fleet.StateIdle, false},
 		"a registry file that says idle":    {Signals{Registry: fleet.Known(Registry{Status: "idle"}), Screen: fleet.Known(claudePrompt)}, fleet.StateIdle, false},
 		"processor time":                    {Signals{CPU: fleet.Known(50.0), Screen: fleet.Known(claudePrompt)}, fleet.StateWorking, false},
