@@ -116,6 +116,11 @@ type HookCase struct {
 	Means HookMeans `toml:"means"`
 }
 
+// tellsFailures says whether an event tells that an error has ended a turn.
+func (m HooksMark) tellsFailures() bool {
+	return slices.ContainsFunc(m.Event, func(e HookEventMark) bool { return e.Means == HookMeans(fleet.HookFailure) })
+}
+
 // HookMeans is a name of fleet.HookName, "ignored", or "trouble": a failure where its
 // cause is a rate limit or a login, else nothing but a notice.
 type HookMeans string

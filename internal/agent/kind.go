@@ -116,6 +116,8 @@ type TranscriptMark struct {
 	Folder string `toml:"folder"`
 	// Language is how they are written; see ReadTranscript.
 	Language string `toml:"language"`
+	// Failures: it tells of every error that ends a turn.
+	Failures bool `toml:"failures"`
 }
 
 // Named is the folder that a value of Env names; "" for none.
@@ -179,6 +181,9 @@ type ScreenMark struct {
 	// Untold: no hook tells of it, and it takes the place of the prompt, so that it stands
 	// against hooks that say that the turn is over.
 	Untold bool `toml:"untold"`
+	// LastTurn: it is what an error that ended a turn leaves above the prompt. A model can say
+	// the same, so it counts only where nothing else tells how that turn ended.
+	LastTurn bool `toml:"last_turn"`
 	// OverCPU lets the mark stand against processor time: while the CLI works it
 	// shows something else there, so what computes is a server or a tool that it
 	// keeps in the background.

@@ -19,7 +19,7 @@ const (
 	SourceTranscript = "transcript"
 	SourceCPU        = "cpu"
 	SourceActivity   = "activity"
-	SourceScreen     = "screen"
+	SourceScreen     = fleet.SourceScreen
 	SourceNone       = "none"
 )
 
@@ -68,6 +68,7 @@ type Verdict struct {
 	Since   fleet.Instant // zero when the source does not tell since when
 	Signals []fleet.Signal
 	Hint    bool // it rests alone on the screen of a version that is newer than what is known
+	Broken  bool // it is idle, by what is newer than its hooks: they tell of no end of a turn that a person broke off, nor of its tools'
 }
 
 // State turns signals into one state: the most trusted signal that says
@@ -78,7 +79,10 @@ func State(s Signals) Verdict {
 	}
 	r := reading{Signals: s}
 	r.read()
-	v := r.fullness(r.begun(r.judge()))
+	v := r.begun(r.judge())
+	broken := v.State == fleet.StateIdle && v.Source != SourceHook
+	v = r.fullness(v)
+	v.Broken = broken
 	if r.deaf() {
 		v.Reason += "; its hooks are ignored"
 	} else if Deaf(s).Or("") != "" {
@@ -405,12 +409,25 @@ func (r *reading) byBanner() (Verdict, bool) {
 	default:
 		return Verdict{}, false
 	}
+	if r.screen.LastTurn && r.endedWell() {
+		return Verdict{}, false
+	}
 	reg, _ := r.Registry.Get()
 	working := reg.Status == "busy" || reg.Status == "shell" || r.titled && fleet.AgentState(r.title.State) == fleet.StateWorking
 	told := r.Told.State == fleet.StateWorking && r.Now.Since(r.Told.Turn) < hookSettles ||
 		r.Written.State == fleet.StateWorking && r.Now.Since(r.Written.Last) < hookSettles
 	asks := reg.Status == "waiting" || r.Told.State == fleet.StateWaiting
 	return r.fromScreen(), !asks && (!working && !told || r.screen.OverWorking)
+}
+
+// endedWell: the CLI itself tells, where it would tell of an error, that the last turn ended
+// without one. What looks like one on the screen is then what the model, or a tool, has said.
+func (r *reading) endedWell() bool {
+	well := func(tells bool, t Reported) bool {
+		return tells && t.State == fleet.StateIdle && !t.Turned.Ended.IsZero()
+	}
+	failed := r.Told.Failure != "" || r.Written.Failure != ""
+	return !failed && (well(r.Kind.Hooks.tellsFailures(), r.Told) || well(r.Kind.Transcripts.Failures, r.Written))
 }
 
 func (r *reading) byRegistry() (Verdict, bool) {

@@ -359,6 +359,29 @@ func TestAnswer(t *testing.T) {
 	w.awaitState("asker", "idle", "working")
 }
 
+// A person who refuses a tool, or interrupts one, says what to do instead: no hook tells that
+// the tool is over, and what is said arrives all the same.
+func TestWhatIsSaidAfterNoArrives(t *testing.T) {
+	for name, c := range map[string]struct{ fake, state, do, text string }{
+		"refused": {"dialog date", "waiting", "answer", "no"}, "interrupted": {"tool 200s", "working", "interrupt", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTown(t, "")
+			w.spawn(name, c.fake, false)
+			await(t, w.said.String, func() bool {
+				d, err := w.client().Agent(t.Context(), name)
+				return err == nil && d.Agent.State == c.state && (c.do != "answer" || d.Dialog != nil) && d.Tool != nil
+			})
+			if o := w.order(api.OrderRequest{Do: c.do, Agent: name, Text: c.text}); o.State != "done" {
+				t.Fatalf("%s: %+v", c.do, o)
+			}
+			if o := w.order(api.OrderRequest{Do: "nudge", Agent: name, Text: "fake reply next"}); o.State != "done" {
+				t.Errorf("what is said then: %+v", o)
+			}
+		})
+	}
+}
+
 // TestCrashLoop: it is tried again, less and less often, and given up once.
 func TestCrashLoop(t *testing.T) {
 	w := newTown(t, "[rule.agent-crashed]\nattempts = \"2 in 1h\"\ncooldown = \"1s\"\n[limits]\nsettle = \"100ms\"\nstagger = \"0s\"\ndeaths = \"9 in 1s\"\n[recover]\nsettle = \"200ms\"\n")

@@ -37,6 +37,9 @@ func (l Accounts) Names() (names []string) {
 	return names
 }
 
+// SourceScreen is the source of a state that only what a screen shows tells.
+const SourceScreen = "screen"
+
 // AccountLimit is the rate limit of an account, as far as any of its agents tells.
 type AccountLimit struct {
 	Limited bool    // it is at its limit, or was within the last hour
@@ -59,7 +62,7 @@ func LimitOf(account string, agents []*Agent, kept []AccountQuota, lifted, seen,
 		}
 		switch {
 		case reset.IsZero():
-			if a.State == StateRateLimited {
+			if a.State == StateRateLimited && a.Source != SourceScreen { // a screen shows what an agent says, too
 				l.Limited, l.Told = true, false
 			}
 		case now.Before(reset) || now.Since(reset) < time.Duration(limitMemory):

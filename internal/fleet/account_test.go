@@ -10,6 +10,16 @@ import (
 
 var accountNoon = Instant{Wall: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), Up: Duration(100 * time.Hour), Boot: "b"}
 
+// What the screen of one agent shows holds no other agent: its model may have said it.
+func TestAScreenLimitsNoAccount(t *testing.T) {
+	for source, want := range map[string]bool{SourceScreen: false, "hook": true, "transcript": true, "process+screen": true} {
+		a := &Agent{Name: "a", State: StateRateLimited, Source: source}
+		if l := LimitOf("work", []*Agent{a}, nil, Instant{}, accountNoon, accountNoon); l.Limited != want {
+			t.Errorf("by %s: %+v", source, l)
+		}
+	}
+}
+
 func TestChooseAccount(t *testing.T) {
 	at := func(d time.Duration) AccountLimit {
 		return AccountLimit{Limited: true, Told: true, Until: accountNoon.Add(d)}

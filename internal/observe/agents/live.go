@@ -24,6 +24,9 @@ func (l *look) live(r run) fleet.Agent {
 	sig.Version = l.versionOf(r, m, sig)
 	sig.Outgrown = r.kind.Outgrown(sig.Version)
 	v := agent.State(sig)
+	if v.Broken {
+		told.Tool, sig.Told.Tool = nil, nil
+	}
 	reg := l.registry[r.Process.ID]
 	a := fleet.Agent{Name: r.called, Kind: r.Kind, Owner: l.owner(r),
 		Process: r.Process.ID, TTY: r.Process.TTY, CWD: r.Process.CWD, FolderGone: folderGone(r.Process.CWD), Args: r.Process.Args,
