@@ -368,11 +368,15 @@ func TestWhatIsSaidAfterNoArrives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newTown(t, "")
 			w.spawn(name, c.fake, false)
+			var dialog string
 			await(t, w.said.String, func() bool {
 				d, err := w.client().Agent(t.Context(), name)
-				return err == nil && d.Agent.State == c.state && (c.do != "answer" || d.Dialog != nil) && d.Tool != nil
+				if err == nil && d.Dialog != nil {
+					dialog = d.Dialog.Hash
+				}
+				return err == nil && d.Agent.State == c.state && (c.do != "answer" || dialog != "") && d.Tool != nil
 			})
-			if o := w.order(api.OrderRequest{Do: c.do, Agent: name, Text: c.text}); o.State != "done" {
+			if o := w.order(api.OrderRequest{Do: c.do, Agent: name, Text: c.text, Dialog: dialog}); o.State != "done" {
 				t.Fatalf("%s: %+v", c.do, o)
 			}
 			if o := w.order(api.OrderRequest{Do: "nudge", Agent: name, Text: "fake reply next"}); o.State != "done" {
