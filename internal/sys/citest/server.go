@@ -1,5 +1,5 @@
-// Package citest is a CI server for tests: Woodpecker, or the Actions of Forgejo,
-// Gitea or GitHub, built from their public API descriptions: pages, errors,
+// Package citest is a CI server for tests: Woodpecker, the Actions of Forgejo,
+// Gitea or GitHub, or GitLab CI, built from their public API descriptions: pages, errors,
 // conditional requests, rate limits, two kinds of numbers, logs that lie
 // elsewhere. It has a clock of its own, and can be broken in every way that a
 // server breaks.
@@ -45,9 +45,11 @@ type Run struct {
 	Created  time.Time
 	Started  time.Time
 	Ended    time.Time
+	Changed  time.Time // of GitLab: when it was begun again
 	Steps    []Step
 	Error    string // of the whole, as when a worker was lost
-	// Warnings and Misconfigured are what Woodpecker says of the configuration.
+	Child    string // of GitLab: the job that began another pipeline, which failed
+	// Warnings and Misconfigured are what Woodpecker says of the configuration, GitLab the latter.
 	Warnings      []string
 	Misconfigured string
 }
@@ -57,17 +59,19 @@ type Step struct {
 	Job, Name string
 	State     string
 	Exit      int
-	Error     string // of woodpecker
+	Error     string // of woodpecker; of GitLab the reason of its job: script_failure
 	Log       string
 	NoLog     bool // the server has none of it
+	Optional  bool // of GitLab: its job may fail
 }
 
 // Worker is an agent or a runner.
 type Worker struct {
 	Name    string
 	Silent  time.Duration // of woodpecker: since it last spoke
-	Offline bool          // of Actions
+	Offline bool          // of Actions and GitLab
 	Paused  bool
+	Shared  bool // of GitLab: it is the instance's
 }
 
 // Server is a running fake.
@@ -119,9 +123,12 @@ func New(t testing.TB, kind string) *Server {
 func At(url, kind, project string) *Server {
 	s := &Server{URL: url, kind: kind, project: project, moved: 1, faults: faults{forbid: map[string]int{}}}
 	mux := http.NewServeMux()
-	if kind == "woodpecker" {
+	switch kind {
+	case "woodpecker":
 		s.woodpecker(mux)
-	} else {
+	case "gitlab-ci":
+		s.gitlab(mux)
+	default:
 		s.actions(mux)
 	}
 	s.handler = s.guard(mux)
@@ -299,7 +306,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		word, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		want := map[string]string{"woodpecker": "Bearer", "github-actions": "Bearer"}[s.kind]
+		if own := r.Header.Get("PRIVATE-TOKEN"); own != "" && s.kind == "gitlab-ci" {
+			word, token = "Bearer", own
+		}
+		want := map[string]string{"woodpecker": "Bearer", "github-actions": "Bearer", "gitlab-ci": "Bearer"}[s.kind]
 		if token != Token || word != cmp.Or(want, "token") {
 			s.refuse(w, http.StatusUnauthorized, "Bad credentials for "+token)
 			return
@@ -345,7 +355,7 @@ func (s *Server) refuse(w http.ResponseWriter, status int, why string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"message": why, "documentation_url": "https://docs.example.org"})
 }
 
-// answer sends JSON. GitHub names the version of each answer, the others do not.
+// answer sends JSON. GitHub and GitLab name the version of each answer, the others do not.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -353,7 +363,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, v any) {
 	}
 	var half bool
 	s.set(func() { half = s.faults.half })
-	if s.kind == "github-actions" {
+	if s.kind == "github-actions" || s.kind == "gitlab-ci" && r.Method == http.MethodGet {
 		sum := sha256.Sum256(body)
 		tag := `W/"` + hex.EncodeToString(sum[:8]) + `"`
 		w.Header().Set("ETag", tag)
@@ -418,6 +428,11 @@ func (s *Server) again(number int64) *Run {
 
 // begin begins the next attempt of a run.
 func (s *Server) begin(r *Run) *Run {
+	if s.kind == "gitlab-ci" { // when it was made, and began first, stays
+		r.Attempt++
+		r.State, r.Changed, r.Ended = "pending", s.now(), time.Time{}
+		return r
+	}
 	if s.kind != "woodpecker" {
 		r.Attempt++
 		r.State, r.Created, r.Started, r.Ended = "pending", s.now(), time.Time{}, time.Time{}

@@ -24,6 +24,8 @@ type Repo struct {
 	Unseen     bool     // who asks may not look into it
 	Assignable []string // who may be given its issues; nil: everybody
 	Unlinked   bool     // its issues have no dependencies (Gitea: a switch of each repository)
+	Free       bool     // of a GitLab: an issue has one assignee at most
+	Old        bool     // of a GitLab: it does not list reviewers
 
 	s *Server
 }
@@ -55,6 +57,7 @@ type Pull struct {
 	Checks             []Check
 	Reviews            []Review
 	Committed          time.Time
+	Pipeline           string // of a GitLab: whose its head pipeline is; "": its head's, where it has checks
 }
 
 // Check is a result of one context; on a Gitea later ones of the same context may

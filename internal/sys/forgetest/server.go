@@ -1,6 +1,6 @@
 // Package forgetest is a forge for tests: the part of the REST APIs of Gitea (and
-// Forgejo) and of GitHub that Custos speaks, made from their public descriptions
-// and sources, and checked by their real SDKs. It pages as they do, answers
+// Forgejo), of GitHub and of GitLab that Custos speaks, made from their public descriptions
+// and sources, the first two checked by their real SDKs. It pages as they do, answers
 // conditionally, counts what it is asked, and fails in every way a forge fails.
 //
 // What a Gitea sends with a page is from the sources of go-gitea/gitea, in
@@ -20,7 +20,7 @@
 // services/convert/pull_review.go (0e49627): who was asked for a review is in the list of
 // reviews, a team with no user.
 //
-// GitHub's are from docs.github.com/en/rest, version 2022-11-28.
+// GitHub's are from docs.github.com/en/rest, version 2022-11-28; GitLab's are named in gitlab.go.
 package forgetest
 
 import (
@@ -43,11 +43,13 @@ import (
 // Server is one forge.
 type Server struct {
 	URL  string // as people open it
-	Kind string // gitea, forgejo or github
+	Kind string // gitea, forgejo, github or gitlab
 
 	NoTags   bool             // it answers nothing conditionally, as a Gitea does
 	NoLink   bool             // a proxy before it strips the header Link
-	NoCount  bool             // and X-Total-Count
+	NoCount  bool             // and X-Total-Count; of a GitLab: its list is longer than it counts
+	NoNext   bool             // and X-Next-Page and its like
+	NoKeyset bool             // it is a GitLab before 18.3
 	PageSize int              // the most it puts on one page
 	Root     string           // what it takes for its own URL; "": URL
 	Zone     *time.Location   // of the times that a Gitea tells
@@ -57,6 +59,7 @@ type Server struct {
 	mu       sync.Mutex
 	accounts map[string]string // by token
 	repos    map[string]*Repo
+	logins   []string // of a GitLab, in the order of their numbers
 	faults   []*Fault
 	requests []string // METHOD path?query
 	same     int      // answered 304
@@ -79,7 +82,7 @@ func New(t testing.TB, kind string) *Server {
 // sockets, and whoever asks hands requests for the URL to ServeHTTP.
 func At(url, kind string) *Server {
 	s := &Server{URL: url, Kind: kind, PageSize: 50, Zone: time.FixedZone("", 2*60*60), Now: time.Now, accounts: map[string]string{}, repos: map[string]*Repo{}}
-	if kind == "github" {
+	if kind == "github" || kind == "gitlab" {
 		s.PageSize = 100
 	}
 	return s
@@ -141,6 +144,7 @@ const (
 	counted               // pages, with X-Total-Count only
 	plain                 // pages, and no header tells of others
 	inside                // pages of a list that is a field of the answer, as GitHub's statuses
+	keyset                // pages, each of what is behind the one before, as GitLab has them
 )
 
 // ServeHTTP implements http.Handler.
@@ -164,6 +168,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.Clock().Format(http.TimeFormat))
 	w.Header().Set("Content-Type", "application/json;charset=utf-8")
 	if fault != nil && fault.answer(w) {
+		return
+	}
+	if s.Kind == "gitlab" {
+		s.send(w, r, s.lab(r), fault)
 		return
 	}
 	s.send(w, r, s.answer(r), fault)
@@ -249,15 +257,21 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, a reply, f *Fault)
 		w.WriteHeader(a.status)
 		return
 	}
-	tag := sha256.Sum256(append(body, w.Header().Get("Link")...))
+	tagged := append(body[:len(body):len(body)], w.Header().Get("Link")...)
+	if s.Kind == "gitlab" {
+		tagged = body
+	}
+	tag := sha256.Sum256(tagged)
 	etag := `W/"` + hex.EncodeToString(tag[:8]) + `"`
 	half := f != nil && f.Half
 	if r.Method == http.MethodGet && a.status == 200 && !s.NoTags && !half {
 		w.Header().Set("ETag", etag)
 		if r.Header.Get("If-None-Match") == etag {
 			s.same++
-			w.Header().Del("Link") // RFC 9110, 15.4.5: only what a cache needs
-			w.Header().Del("X-Total-Count")
+			if s.Kind != "gitlab" { // RFC 9110, 15.4.5: only what a cache needs
+				w.Header().Del("Link")
+				w.Header().Del("X-Total-Count")
+			}
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -277,6 +291,9 @@ const usual = 30
 
 // page cuts one page out of a list and links to the others.
 func (s *Server) page(w http.ResponseWriter, r *http.Request, a reply, list []any, f *Fault) []any {
+	if s.Kind == "gitlab" {
+		return s.labPage(w, r, a, list, f)
+	}
 	page, size := s.asked(r)
 	if f != nil && f.Endless && len(list) > 0 {
 		s.link(w, r, page, page+1)

@@ -98,6 +98,14 @@ func (h *Host) Skew() (time.Duration, bool) {
 	return h.skew, h.hasSkew
 }
 
+// Spare says whether more may be asked than must be: half of the budget is left.
+func (h *Host) Spare() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fill(h.now())
+	return h.tokens > h.perHour/2 && !h.now().Before(h.until)
+}
+
 // Clock is what time the server would say it is. Before its first answer it is ours.
 func (h *Host) Clock() time.Time {
 	skew, _ := h.Skew()
@@ -112,16 +120,20 @@ func (h *Host) take() error {
 	if now.Before(h.until) {
 		return &Limited{Host: h.name, Until: h.until, Why: h.why}
 	}
-	if passed := now.Sub(h.filled).Hours(); passed > 0 {
-		h.tokens = min(h.perHour, h.tokens+passed*h.perHour)
-	}
-	h.filled = now
-	if h.tokens < 1 {
+	if h.fill(now); h.tokens < 1 {
 		wait := time.Duration((1 - h.tokens) / h.perHour * float64(time.Hour))
 		return &Limited{Host: h.name, Until: now.Add(wait), Why: "the budget of requests an hour is spent"}
 	}
 	h.tokens, h.sent = h.tokens-1, h.sent+1
 	return nil
+}
+
+// fill adds to the budget what time has brought.
+func (h *Host) fill(now time.Time) {
+	if passed := now.Sub(h.filled).Hours(); passed > 0 {
+		h.tokens = min(h.perHour, h.tokens+passed*h.perHour)
+	}
+	h.filled = now
 }
 
 // heed takes from an answer what it says about the clock and about limits.
@@ -148,14 +160,25 @@ func (h *Host) limit(resp *http.Response, now time.Time) (time.Time, string) {
 			return clamp(until, now), fmt.Sprintf("it answered %d and asked for it", resp.StatusCode)
 		}
 	}
-	spent := resp.Header.Get("X-RateLimit-Remaining") == "0"
-	if epoch, err := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64); err == nil && spent {
-		return clamp(time.Unix(epoch, 0).Add(-h.skew), now), "its rate limit is spent"
+	for _, name := range []string{"X-RateLimit-", "RateLimit-"} { // GitHub's, GitLab's
+		spent := resp.Header.Get(name+"Remaining") == "0"
+		if epoch, err := strconv.ParseInt(resp.Header.Get(name+"Reset"), 10, 64); err == nil && spent {
+			return clamp(h.reset(epoch, now), now), "its rate limit is spent"
+		}
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
 		return now.Add(time.Minute), "it answered 429"
 	}
 	return time.Time{}, ""
+}
+
+// reset is when a limit begins anew: a time by the server's clock, or as some have it the
+// seconds until then.
+func (h *Host) reset(n int64, now time.Time) time.Time {
+	if n < int64(longest/time.Second) {
+		return now.Add(time.Duration(max(n, 0)) * time.Second)
+	}
+	return time.Unix(n, 0).Add(-h.skew)
 }
 
 // retryAfter reads seconds, or a date by the server's clock.

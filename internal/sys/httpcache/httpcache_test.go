@@ -66,6 +66,72 @@ func (s *server) get(t *testing.T, path string) (string, error) {
 	return fmt.Sprint(resp.StatusCode, " ", string(b)), nil
 }
 
+// A limit that is spent is heeded by whatever name it is told, and as a time or as the
+// seconds until then.
+func TestSpentLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		header func(now time.Time) [2]string
+		want   time.Duration
+	}{
+		"GitHub": {func(now time.Time) [2]string {
+			return [2]string{"X-RateLimit-", fmt.Sprint(now.Add(10 * time.Minute).Unix())}
+		}, 10 * time.Minute},
+		"GitLab":       {func(now time.Time) [2]string { return [2]string{"RateLimit-", fmt.Sprint(now.Add(time.Minute).Unix())} }, time.Minute},
+		"in seconds":   {func(time.Time) [2]string { return [2]string{"RateLimit-", "30"} }, 30 * time.Second},
+		"for ever":     {func(time.Time) [2]string { return [2]string{"RateLimit-", "9999999999999"} }, longest},
+		"no number":    {func(time.Time) [2]string { return [2]string{"RateLimit-", "soon"} }, 0},
+		"another name": {func(time.Time) [2]string { return [2]string{"Rate-", "30"} }, 0},
+	} {
+		var s *server
+		s = serve(t, HostOptions{}, func(w http.ResponseWriter, _ *http.Request) {
+			h := c.header(s.host.now())
+			w.Header().Set(h[0]+"Remaining", "0")
+			w.Header().Set(h[0]+"Reset", h[1])
+		})
+		if _, err := s.get(t, "/"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.get(t, "/")
+		var l *Limited
+		if errors.As(err, &l) != (c.want > 0) || l != nil && (l.Until.Sub(s.host.now())-c.want).Abs() > 3*time.Second {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if s.host.Spare() != (c.want == 0) {
+			t.Errorf("%s: more may be asked: %v", name, s.host.Spare())
+		}
+	}
+}
+
+// Half of the budget is for what must be asked.
+func TestSpare(t *testing.T) {
+	s := serve(t, HostOptions{PerHour: 10}, func(http.ResponseWriter, *http.Request) {})
+	for n := range 8 {
+		if want := n < 5; s.host.Spare() != want {
+			t.Errorf("after %d: %v", n, !want)
+		}
+		if _, err := s.get(t, "/"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.pass(30 * time.Minute); !s.host.Spare() {
+		t.Error("it does not come back")
+	}
+}
+
+// The token stands behind a word, or in a header of its own.
+func TestWhereTheTokenStands(t *testing.T) {
+	for scheme, want := range map[string][2]string{"Bearer": {"Bearer hunter2", ""}, "token": {"token hunter2", ""}, "PRIVATE-TOKEN:": {"", "hunter2"}} {
+		var got [2]string
+		s := serve(t, HostOptions{}, func(_ http.ResponseWriter, r *http.Request) {
+			got = [2]string{r.Header.Get("Authorization"), r.Header.Get("PRIVATE-TOKEN")}
+		})
+		s.to.scheme = scheme
+		if _, err := s.get(t, "/"); err != nil || got != want {
+			t.Errorf("%s: %q, %v", scheme, got, err)
+		}
+	}
+}
+
 func TestConditional(t *testing.T) {
 	for header, condition := range map[string]string{"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"} {
 		version, same := "Mon, 02 Jan 2006 15:04:05 GMT", 0

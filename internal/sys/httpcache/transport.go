@@ -26,7 +26,7 @@ const (
 // It is safe for concurrent use.
 type Transport struct {
 	host   *Host
-	scheme string // of the Authorization header: "token", "Bearer"
+	scheme string // of the Authorization header: "token", "Bearer"; or with a colon a header of its own
 	read   func(context.Context) (string, error)
 	store  *store
 	base   http.RoundTripper
@@ -80,7 +80,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.send(sent, req)
 }
 
-// prepare is the request with the token and its conditions.
+// prepare is the request with the token and its conditions; with none where it wants an answer anew.
 func (t *Transport) prepare(ctx context.Context, req *http.Request) (*http.Request, error) {
 	out := req.Clone(ctx)
 	if t.read != nil {
@@ -88,9 +88,13 @@ func (t *Transport) prepare(ctx context.Context, req *http.Request) (*http.Reque
 		if err != nil {
 			return nil, err
 		}
-		out.Header.Set("Authorization", t.scheme+" "+token)
+		name, value := "Authorization", t.scheme+" "+token
+		if own, ok := strings.CutSuffix(t.scheme, ":"); ok {
+			name, value = own, token
+		}
+		out.Header.Set(name, value)
 	}
-	if req.Method == http.MethodGet {
+	if req.Method == http.MethodGet && req.Header.Get("Cache-Control") != "no-cache" {
 		t.store.condition(key(req), out.Header)
 	}
 	return out, t.host.take()
