@@ -59,8 +59,13 @@ func no(format string, args ...any) *refusal {
 	return &refusal{http.StatusForbidden, fmt.Sprintf(format, args...)}
 }
 
+// Name is what the proxy calls itself in the header Server of each answer, where an engine
+// says what it is.
+const Name = "custos-engine-proxy"
+
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Server", Name)
 	select {
 	case p.places <- struct{}{}:
 		defer func() { <-p.places }()
