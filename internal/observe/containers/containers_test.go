@@ -131,7 +131,9 @@ func TestExposed(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- engineproxy.New(engineproxy.Options{Socket: f.Socket, Log: slog.New(slog.DiscardHandler)}).Serve(ctx, l) }()
+	go func() {
+		ended <- engineproxy.New(engineproxy.Options{Socket: f.Socket, Log: slog.New(slog.DiscardHandler)}).Serve(ctx, l)
+	}()
 	t.Cleanup(func() { stop(); <-ended })
 	for _, c := range []struct {
 		o    containers.Options

@@ -84,7 +84,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ctx, stop = context.WithTimeout(ctx, patience)
 		defer stop()
 	}
-	if not := p.carry(ctx, w, r, a, id, prefix); not != nil {
+	not = p.carry(ctx, w, r, a, id, prefix)
+	if a.needs == nothing && r.Context().Err() != nil {
+		return // nobody waits for the look any more, who could be refused one
+	}
+	if not != nil {
 		p.refuse(w, r, not)
 	}
 }

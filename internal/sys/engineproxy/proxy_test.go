@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -347,6 +348,24 @@ func TestEvents(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "an event of the engine cannot be read") {
 		t.Errorf("that they ended is not written down:\n%s", log)
+	}
+}
+
+// Who goes before a look is answered is refused nothing; of a restart it is written down.
+func TestWhoAskedHasGone(t *testing.T) {
+	f := enginetest.New(t)
+	o, log := everything(f), &notes{}
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	p := engineproxy.New(o)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/info", nil).WithContext(gone))
+	if log.String() != "" {
+		t.Errorf("of a look that nobody waits for is written down:\n%s", log)
+	}
+	p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/containers/abc/restart", nil).WithContext(gone))
+	if !strings.Contains(log.String(), "who asked has gone") {
+		t.Errorf("of a restart that nobody waits for is written down: %q", log)
 	}
 }
 
