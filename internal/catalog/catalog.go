@@ -121,7 +121,7 @@ func NewWorld(cfg config.Config, getenv func(string) string, stderr io.Writer, v
 	}
 	w := &World{Config: cfg, Getenv: getenv, Stderr: stderr, Clock: clock, From: vantage(version),
 		Procs: proc.NewReader(proc.TableOptions{}), lately: &lately{}}
-	w.From.Unsaid = unsaid(cfg, proc.Nested())
+	w.From.Unsaid, w.From.AgentsElsewhere = unsaid(cfg, proc.Nested()), agentsElsewhere(cfg, proc.Nested())
 	w.StartedAt = w.Now()
 	if w.Table, err = newTable(w); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 // containers is the section [containers], which the probe and two actions read.
 func (w *World) containers() (containers.Options, error) {
-	o := containers.Options{Home: w.Config.Home}
+	o := containers.Options{Home: w.Config.Home, Inside: w.From.Container}
 	if err := w.Config.Section("containers", &o); err != nil {
 		return o, err
 	}

@@ -158,6 +158,15 @@ func unsaid(cfg config.Config, nested bool) (sections []string) {
 	return sections
 }
 
+// agentsElsewhere says whether agents may work where we do not see them.
+func agentsElsewhere(cfg config.Config, nested bool) bool {
+	var o agents.Options
+	if err := cfg.Section("agents", &o); err == nil && o.ForeignNamespace != nil {
+		return *o.ForeignNamespace
+	}
+	return nested
+}
+
 // git is the section [git], which the probe and three actions read.
 func (w *World) git() (gitprobe.Options, error) {
 	known := w.keepsRegistered()

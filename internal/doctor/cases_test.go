@@ -70,6 +70,9 @@ func sickInstallation() []sick {
 		{check: "structure files", state: "bad", why: "cannot be written", command: "ls -ld /s/db", spoil: func(x patient) {
 			x.Installation.Places[1].Own = false
 		}},
+		{check: "structure files", state: "bad", why: "/etc/custos/custos.toml belongs to user 7, and not to user 1000", command: "ls -ld /etc/custos/custos.toml", spoil: func(x patient) {
+			x.Installation.Places = append(x.Installation.Places, Place{What: "config", Path: "/etc/custos/custos.toml", Want: "file", Is: "file", Mode: 0o644, UID: 7})
+		}},
 		{check: "config namespace", state: "warn", why: "nothing that [git] and [locks] name is removed", command: "", spoil: func(x patient) {
 			x.s.From.Unsaid = []string{"git", "locks"}
 		}},

@@ -36,7 +36,7 @@ func checks() []check {
 		{"dependencies", "custos-shim", nothing, program("custos-shim", "no agent can be started")},
 		{"dependencies", "custos-hook", nothing, program("custos-hook", "agents say nothing of themselves")},
 		{"structure", "folders", config, places("dir", "folder", "nothing was written yet: they are made when they are needed", "%s, all of them ours")},
-		{"structure", "files", config, places("file", "file", "nothing was written yet: they are made when they are needed", "%s, all of them ours")},
+		{"structure", "files", config, places("file", "file", "nothing was written yet: they are made when they are needed", "%s, ours, or root's where Custos only reads")},
 		{"config", "read", nothing, judgeConfig},
 		{"config", "in-force", config, judgeInForce},
 		{"config", "namespace", look, judgeNamespace},

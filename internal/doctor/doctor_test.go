@@ -269,3 +269,14 @@ func TestNoCheckNeedsALookThatFailed(t *testing.T) {
 		}
 	}
 }
+
+// A configuration that is root's, and that Custos may only read, as in a container, is well.
+func TestAConfigurationMayBeRoots(t *testing.T) {
+	p := Place{What: "config", Path: "/etc/custos/custos.toml", Want: "file", Is: "file", Mode: 0o644}
+	if v := p.judge(1000); v.why != "" {
+		t.Errorf("it is said of it: %s", v.why)
+	}
+	if p.Open() {
+		t.Error("others may only read it, and it counts as open")
+	}
+}

@@ -59,6 +59,9 @@ func places(sort, noun, none, well string) judging {
 // that names them.
 func (p Place) IsToken() bool { return strings.HasPrefix(p.What, "[") }
 
+// onlyRead says that Custos writes nothing there: it may be root's, as in a container.
+func (p Place) onlyRead() bool { return p.IsToken() || p.What == "config" }
+
 func (p Place) sort() string {
 	if p.IsToken() {
 		return "token"
@@ -75,9 +78,9 @@ func (p Place) judge(uid int) verdict {
 		return when(p.IsToken(), bad("%s (%s) is not there", p.Path, p.What))
 	case p.Is != p.Want:
 		wrong = bad("%s is %s, and no %s", p.Path, thing(p.Is), thing(p.Want))
-	case p.UID != uid && !(p.IsToken() && p.UID == 0):
+	case p.UID != uid && !(p.onlyRead() && p.UID == 0):
 		wrong = bad("%s belongs to user %d, and not to user %d who looks", p.Path, p.UID, uid)
-	case !p.Own && !p.IsToken() && p.Want != "socket":
+	case !p.Own && !p.onlyRead() && p.Want != "socket":
 		wrong = bad("%s cannot be written", p.Path)
 	}
 	return wrong.by("ls", "-ld", p.Path)

@@ -11,6 +11,7 @@ type Engine struct {
 	Version    string      `json:"version,omitempty" help:"of the engine"`
 	Address    string      `json:"address,omitempty" help:"of its socket"`
 	Root       string      `json:"root,omitempty" help:"the folder it keeps images and containers in, as it says itself"`
+	Exposed    Leaf[bool]  `json:"exposed" help:"whether Custos is in a container, and the engine itself answers at its socket there, and not custos engine-proxy: as good as root on its machine"`
 	Dangling   Leaf[int64] `json:"dangling" help:"bytes of images that nothing names or uses; what they share with others is counted where the engine does not separate it" unit:"bytes"`
 	BuildCache Leaf[int64] `json:"build_cache" help:"bytes of build cache that no build has used for a day" unit:"bytes"`
 	Containers []Container `json:"containers" help:"its containers"`

@@ -46,6 +46,10 @@ type Vantage struct {
 	// outside of our pid namespace work on what they name: until they do, none of it
 	// is known to be free. Empty where no process can be outside.
 	Unsaid []string `json:"unsaid,omitempty"`
+	// AgentsElsewhere says that agents which are not seen from here may work on what
+	// is watched: we are in a pid namespace of our own, and custos.toml does not say
+	// that there are none outside.
+	AgentsElsewhere bool `json:"agents_elsewhere,omitempty"`
 }
 
 // Sight returns how the named part was seen, or nil for a name it does not have.

@@ -203,7 +203,7 @@ func (d *forgeDay) seen(part fleet.PartName) observe.Put {
 	for _, m := range d.crews {
 		now.Agents.Value = append(now.Agents.Value, d.mateSeen(m))
 	}
-	now.Engine.Value.Containers, now.Engine.Value.Dangling, now.Engine.Value.BuildCache = []fleet.Container{d.container()}, fleet.Known[int64](0), fleet.Known[int64](0)
+	now.Engine.Value.Containers, now.Engine.Value.Exposed, now.Engine.Value.Dangling, now.Engine.Value.BuildCache = []fleet.Container{d.container()}, fleet.Known(false), fleet.Known[int64](0), fleet.Known[int64](0)
 	return func(s *fleet.Snapshot) {
 		switch part {
 		case fleet.PartHost:

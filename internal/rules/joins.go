@@ -53,6 +53,9 @@ func (v *View) itsAgents() ref.Val {
 	case *fleet.PullRequest:
 		list = v.rolled().named[x.Agent]
 	case *fleet.Project:
+		if v.snap.From.AgentsElsewhere {
+			return unseen(agentsOfName, "agents may work there outside of the pid namespace that Custos is in; where none do, say [agents] foreign_namespace = false")
+		}
 		list = slices.Concat(v.rolled().within[x.Name], v.rolled().within[""])
 	default:
 		return unseen(agentsOfName, "what they would work on was not seen")

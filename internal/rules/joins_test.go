@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"custos/internal/fleet"
@@ -98,6 +99,26 @@ func TestJoinsThatCannotBeTold(t *testing.T) {
 		if parts := set.Rule("x").Parts(); len(parts) != 2 || parts[0] != fleet.PartAgents {
 			t.Errorf("it rests on %v", parts)
 		}
+	}
+}
+
+// Who works in a project is not known where agents may be that are not seen; who works on an
+// issue is, as far as it names one that is.
+func TestJoinsWhereAgentsAreElsewhere(t *testing.T) {
+	s := joinWorld()
+	s.From.AgentsElsewhere = true
+	set, err := (Checker{}).Parse("test", []byte("[rule.x]\npriority='P3'\nover='project'\nexpr=\"its_agents.exists(a, a.state == 'working')\"\n[rule.y]\npriority='P3'\nover='issue'\nexpr=\"its_agents.exists(a, a.state == 'working')\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := NewView(s, false)
+	v.Subject(fleet.KindProject, &s.Forge.Value.Projects[0])
+	if got, why := set.Rule("x").Test(v); got != Unknown || !strings.Contains(why, "[agents] foreign_namespace = false") {
+		t.Errorf("of the project it is %d (%s)", got, why)
+	}
+	v.Subject(fleet.KindIssue, &s.Forge.Value.Issues[0])
+	if got, why := set.Rule("y").Test(v); got != True {
+		t.Errorf("of the issue it is %d (%s)", got, why)
 	}
 }
 

@@ -103,7 +103,7 @@ func healthyCI() fleet.CI {
 
 // healthyEngine keeps one container.
 func healthyEngine() fleet.Engine {
-	return fleet.Engine{Version: "28.0", Dangling: fleet.Known(int64(0)), BuildCache: fleet.Known(int64(0)), Containers: []fleet.Container{{ID: "c0", Name: "db", Image: "postgres", Owner: fleet.OwnerConfigured,
+	return fleet.Engine{Version: "28.0", Exposed: fleet.Known(false), Dangling: fleet.Known(int64(0)), BuildCache: fleet.Known(int64(0)), Containers: []fleet.Container{{ID: "c0", Name: "db", Image: "postgres", Owner: fleet.OwnerConfigured,
 		Wanted: true, Run: "2026-11-20T08:00:00Z", State: fleet.Known("running"), Since: hours(1), Health: fleet.Known("healthy"), Exit: fleet.Known(0), OOM: fleet.Known(false),
 		Restarts: fleet.Known(0), Lately: fleet.Known(0), Memory: fleet.Known(int64(100) << 20), Limit: fleet.Known(int64(0)), CPU: fleet.Known(1.0)}}}
 }

@@ -39,6 +39,10 @@ type Options struct {
 	// agent, as text; "30m" by default. ToolDeadlines says so by name of the tool.
 	ToolDeadline  string            `toml:"tool_deadline" is:"duration 1m.."`
 	ToolDeadlines map[string]string `toml:"tool_deadlines" is:"duration 1m.."`
+	// ForeignNamespace says whether agents of other pid namespaces, which cannot be
+	// seen, work in the projects that are watched. By default they may where we are in
+	// a pid namespace of our own.
+	ForeignNamespace *bool `toml:"foreign_namespace"`
 	// Every is the time between two looks that no event asks for, as text; "30s" by
 	// default: deaths, hooks, files and panes tell of nearly all that changes.
 	Every string `toml:"every" is:"duration 1s.."`

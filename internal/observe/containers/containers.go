@@ -13,6 +13,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/observe"
 	"custos/internal/sys/engine"
+	"custos/internal/sys/engineproxy"
 )
 
 const (
@@ -202,9 +203,11 @@ func (p *Probe) missing(rows []engine.Container) (out []fleet.Container) {
 func (p *Probe) describe(ctx context.Context, e *fleet.Engine, rows []engine.Container) {
 	ctx, stop := context.WithTimeout(ctx, metering)
 	defer stop()
-	if info, err := p.o.Engine.Info(ctx); err == nil {
+	info, err := p.o.Engine.Info(ctx)
+	if err == nil {
 		e.Version, e.Root = fleet.Line(info.Version, 60), fleet.Path(info.Root)
 	}
+	e.Exposed = p.exposed(info, err)
 	used := map[string]bool{}
 	for _, row := range rows {
 		used[row.ImageID] = true
@@ -213,6 +216,15 @@ func (p *Probe) describe(ctx context.Context, e *fleet.Engine, rows []engine.Con
 	e.Dangling = bytesOf(images.Bytes, err)
 	cache, err := p.o.Engine.BuildCache(ctx, fleet.CacheUnused)
 	e.BuildCache = bytesOf(cache.Bytes, err)
+}
+
+// exposed says whether a Custos in a container has the engine itself at its socket. Another
+// proxy that hands on what the engine says of itself cannot be told from it.
+func (p *Probe) exposed(info engine.Info, err error) fleet.Leaf[bool] {
+	if err != nil && p.o.Inside {
+		return fleet.Unknown[bool](plain(err))
+	}
+	return fleet.Known(p.o.Inside && info.Server != engineproxy.Name)
 }
 
 func bytesOf(n int64, err error) fleet.Leaf[int64] {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"custos/internal/observe/containers"
 	"custos/internal/observe/observetest"
 	"custos/internal/sys/engine"
+	"custos/internal/sys/engineproxy"
 	"custos/internal/sys/enginetest"
 )
 
@@ -116,6 +118,44 @@ func TestFacts(t *testing.T) {
 	}
 	if q := b.see(t, "queue"); q.State.Or("") != "missing" || !q.Wanted || q.ID != "" || q.Owner != fleet.OwnerForeign {
 		t.Errorf("a wanted container that there is none of is %+v", q)
+	}
+}
+
+// The engine itself is exposed to a Custos in a container, and not what the proxy shows of it.
+func TestExposed(t *testing.T) {
+	f := enginetest.New(t)
+	proxied := filepath.Join(filepath.Dir(f.Socket), "p.sock")
+	l, err := engineproxy.Listen(proxied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- engineproxy.New(engineproxy.Options{Socket: f.Socket, Log: slog.New(slog.DiscardHandler)}).Serve(ctx, l)
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+	for _, c := range []struct {
+		o    containers.Options
+		want fleet.Leaf[bool]
+	}{
+		{containers.Options{Socket: f.Socket, Inside: true}, fleet.Known(true)},
+		{containers.Options{Socket: f.Socket}, fleet.Known(false)},
+		{containers.Options{Socket: proxied, Inside: true}, fleet.Known(false)},
+	} {
+		if e, err := look(t, probe(t, c.o)); err != nil || e.Exposed != c.want {
+			t.Errorf("%+v: exposed is %v (%v), want %v", c.o, e.Exposed, err, c.want)
+		}
+	}
+	f.Break(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/info") {
+			return false
+		}
+		http.Error(w, "no", http.StatusInternalServerError)
+		return true
+	})
+	if e, err := look(t, probe(t, containers.Options{Socket: proxied, Inside: true})); err != nil || e.Exposed.IsKnown() {
+		t.Errorf("who answers is not known, and exposed is %v (%v)", e.Exposed, err)
 	}
 }
 

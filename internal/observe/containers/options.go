@@ -45,6 +45,7 @@ type Options struct {
 	Every string `toml:"every" is:"duration 1ms.."`
 
 	Home   string           `toml:"-"` // for ~/ in socket
+	Inside bool             `toml:"-"` // Custos itself is in a container
 	Now    func() time.Time `toml:"-"` // with a monotonic clock; default time.Now
 	Engine Engine           `toml:"-"` // default: the one at the socket
 }

@@ -65,13 +65,14 @@ func ownName(names []string) string {
 type Info struct {
 	Version string
 	Root    string // folder of its images and containers
+	Server  string // what answers at the socket, in its own words: "Docker/20.10.24 (linux)", or the name of a proxy
 }
 
 // Info asks the engine about itself.
 func (r *Reader) Info(ctx context.Context) (out Info, err error) {
 	err = r.c.call("ask the engine about itself", func(api *client.Client) error {
 		got, err := api.Info(ctx, client.InfoOptions{})
-		out = Info{Version: got.Info.ServerVersion, Root: got.Info.DockerRootDir}
+		out = Info{Version: got.Info.ServerVersion, Root: got.Info.DockerRootDir, Server: r.c.transport.answers()}
 		return err
 	})
 	return out, err

@@ -13,9 +13,10 @@ import (
 type bounded struct {
 	base *http.Transport
 
-	mu   sync.Mutex
-	date time.Time // in the newest answer
-	at   time.Time // when that came, with our monotonic clock
+	mu     sync.Mutex
+	date   time.Time // in the newest answer
+	at     time.Time // when that came, with our monotonic clock
+	server string    // what the newest answer says that it is from
 }
 
 func newBounded(socket string) *bounded {
@@ -32,19 +33,25 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.note(resp.Header.Get("Date"))
+	b.note(resp.Header.Get("Date"), resp.Header.Get("Server"))
 	resp.Body = &limited{ReadCloser: resp.Body, left: most}
 	return resp, nil
 }
 
-func (b *bounded) note(date string) {
+func (b *bounded) note(date, server string) {
 	at, err := http.ParseTime(date)
-	if err != nil {
-		return
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.date, b.at = at, time.Now()
+	if b.server = server; err == nil {
+		b.date, b.at = at, time.Now()
+	}
+}
+
+// answers is who answered last, in its own words.
+func (b *bounded) answers() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.server
 }
 
 // now is the time at the engine, to the second; false while it has told none.

@@ -59,8 +59,13 @@ func no(format string, args ...any) *refusal {
 	return &refusal{http.StatusForbidden, fmt.Sprintf(format, args...)}
 }
 
+// Name is what the proxy calls itself in the header Server of each answer, where an engine
+// says what it is.
+const Name = "custos-engine-proxy"
+
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Server", Name)
 	select {
 	case p.places <- struct{}{}:
 		defer func() { <-p.places }()
@@ -79,7 +84,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ctx, stop = context.WithTimeout(ctx, patience)
 		defer stop()
 	}
-	if not := p.carry(ctx, w, r, a, id, prefix); not != nil {
+	not = p.carry(ctx, w, r, a, id, prefix)
+	if a.needs == nothing && r.Context().Err() != nil {
+		return // nobody waits for the look any more, who could be refused one
+	}
+	if not != nil {
 		p.refuse(w, r, not)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,6 +157,7 @@ func looks(t *testing.T, socket string) string {
 	detail, err := r.Inspect(t.Context(), "abc")
 	say(detail, err)
 	info, err := r.Info(t.Context())
+	info.Server = "" // who answers is all that the proxy says otherwise
 	say(info, err)
 	usage, err := r.Usage(t.Context(), "abc")
 	usage.At = time.Time{}
@@ -346,6 +348,39 @@ func TestEvents(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "an event of the engine cannot be read") {
 		t.Errorf("that they ended is not written down:\n%s", log)
+	}
+}
+
+// Who goes before a look is answered is refused nothing; of a restart it is written down.
+func TestWhoAskedHasGone(t *testing.T) {
+	f := enginetest.New(t)
+	o, log := everything(f), &notes{}
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	p := engineproxy.New(o)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/info", nil).WithContext(gone))
+	if log.String() != "" {
+		t.Errorf("of a look that nobody waits for is written down:\n%s", log)
+	}
+	p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/containers/abc/restart", nil).WithContext(gone))
+	if !strings.Contains(log.String(), "who asked has gone") {
+		t.Errorf("of a restart that nobody waits for is written down: %q", log)
+	}
+}
+
+// Who answers says so: an engine, or the proxy, whatever the engine calls itself.
+func TestItSaysThatItIsAProxy(t *testing.T) {
+	f := enginetest.New(t)
+	socket, _ := proxied(t, everything(f))
+	for at, want := range map[string]string{f.Socket: enginetest.Server, socket: engineproxy.Name} {
+		r, err := engine.NewReader(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := r.Info(t.Context()); err != nil || info.Server != want {
+			t.Errorf("at %s there is %q (%v), want %q", at, info.Server, err, want)
+		}
 	}
 }
 

@@ -221,6 +221,10 @@ func path(r *http.Request) string {
 // Version is the version of the API that the fake speaks unless Speak says otherwise.
 const Version = "1.44"
 
+// Server is what the fake says that it is, as an engine does with each answer (moby/moby,
+// daemon/server/middleware/version.go at v28.2.2).
+const Server = "Docker/fake (linux)"
+
 func (f *Fake) handler() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("/_ping", func(http.ResponseWriter, *http.Request) {})
@@ -241,6 +245,7 @@ func (f *Fake) handler() http.Handler {
 		w.Header().Set("Date", time.Now().Add(-f.behind).UTC().Format(http.TimeFormat))
 		f.mu.Unlock()
 		w.Header().Set("Api-Version", version)
+		w.Header().Set("Server", Server)
 		if fault != nil && fault(w, r) {
 			return
 		}
