@@ -67,7 +67,7 @@ func deliver(run string, p hookwire.Post) {
 	spool := hookwire.Spool{Dir: hookwire.SpoolDir(run)}
 	_ = spool.Put(p)
 	// Counting the spool takes longer than adding to it, so one event in 64 pays.
-	if p.UpNanos>>10&63 == 0 {
+	if p.Wall>>10&63 == 0 {
 		_ = spool.Limit(time.Now())
 	}
 }

@@ -148,6 +148,36 @@ func TestHookPosts(t *testing.T) {
 	}
 }
 
+// TestHookOfAnotherSystem: what a system does not tell, as which boot and since when, stays empty,
+// and the event arrives, or is spooled.
+func TestHookOfAnotherSystem(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "custos-hook")
+	if out, err := exec.Command("go", "build", "-tags", "custos_client", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	run := runDir(t)
+	post := func() hookwire.Post {
+		h := hook(t, "claude", "Stop", "--run", run)
+		h.Path, h.Stdin = bin, strings.NewReader("{}")
+		silent(t, h)
+		if left := spooled(t, run); len(left) > 0 {
+			return left[0]
+		}
+		return hookwire.Post{}
+	}
+	if p := post(); p.UpNanos != 0 || p.Wall == 0 || p.ID == "" || string(p.Payload) != "{}" {
+		t.Errorf("spooled %+v", p)
+	}
+	if err := os.RemoveAll(hookwire.SpoolDir(run)); err != nil {
+		t.Fatal(err)
+	}
+	got := daemon(t, run, "")
+	post()
+	if p := <-got; p.UpNanos != 0 || p.Event != "Stop" || p.Instance != "i1" {
+		t.Errorf("posted %+v", p)
+	}
+}
+
 func TestHookPrintsWhatTheDaemonHas(t *testing.T) {
 	run := runDir(t)
 	daemon(t, run, "remember\n")

@@ -31,7 +31,7 @@ func showOwn(o order, payload []byte) {
 	}
 	_, _ = syscall.Write(ends[1], payload)
 	_ = syscall.Close(ends[1])
-	if syscall.Dup3(ends[0], 0, 0) == nil {
+	if asStdin(ends[0]) == nil {
 		_ = syscall.Exec("/bin/sh", []string{"sh", "-c", command}, os.Environ())
 	}
 }

@@ -37,16 +37,3 @@ func readStdin(wait time.Duration) []byte {
 		}
 	}
 }
-
-// readable waits for the standard input to have something, or its end.
-func readable(wait time.Duration) (bool, error) {
-	for {
-		var set syscall.FdSet
-		set.Bits[0] = 1
-		tv := syscall.NsecToTimeval(max(wait, 0).Nanoseconds())
-		n, err := syscall.Select(1, &set, nil, nil, &tv)
-		if !errors.Is(err, syscall.EINTR) {
-			return n > 0, err
-		}
-	}
-}

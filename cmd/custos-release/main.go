@@ -2,7 +2,7 @@
 // of them. It needs Go and git; what else it calls it has Go build, at a version that
 // stands in tools.go.
 //
-//	custos-release build --version v0.1.0 [--out dist] [--arch amd64,arm64] [--key FILE [--password-file FILE]]
+//	custos-release build --version v0.1.0 [--out dist] [--arch amd64,arm64,darwin/arm64] [--key FILE [--password-file FILE]]
 //	custos-release verify --key FILE.pub DIR
 //	custos-release pages DIR
 //	custos-release notice
@@ -76,7 +76,7 @@ func readOptions(args []string) (options, error) {
 	f := newFlags("build")
 	f.StringVar(&tag, "version", "", "the version, as its tag: v0.1.0")
 	f.StringVar(&o.out, "out", "dist", "folder to write to")
-	f.StringVar(&arches, "arch", "amd64,arm64", "Go's names of the machines to build for")
+	f.StringVar(&arches, "arch", strings.Join(machines(), ","), "Go's names of the machines to build for")
 	f.StringVar(&o.key, "key", "", "file with minisign's secret key; without it nothing is signed")
 	f.StringVar(&o.password, "password-file", "", "file with the password of the key")
 	err := parse(f, args, 0)

@@ -43,11 +43,23 @@ func (o *options) absolute() error {
 		*p = abs
 	}
 	for _, arch := range o.arches {
-		if !slices.Contains([]string{"amd64", "arm64"}, arch) {
-			return usage(fmt.Sprintf("cannot build for %q: want amd64 or arm64", arch))
+		if !slices.Contains(machines(), arch) {
+			return usage(fmt.Sprintf("cannot build for %q: want %s", arch, strings.Join(machines(), ", ")))
 		}
 	}
 	return nil
+}
+
+// machines are those that there is a release for: Go's names of them, on Linux where none is
+// named. On any other system Custos is a client of machines that are watched.
+func machines() []string { return []string{"amd64", "arm64", "darwin/arm64"} }
+
+// archiveFor is the archive for one of the machines.
+func archiveFor(version, machine string) release.Archive {
+	if system, arch, named := strings.Cut(machine, "/"); named {
+		return release.Archive{Version: version, OS: system, Arch: arch}
+	}
+	return release.Archive{Version: version, OS: "linux", Arch: machine}
 }
 
 // source is the commit that a release is made of, in a folder of its own.
@@ -77,7 +89,7 @@ func (o options) make(ctx context.Context) ([]string, error) {
 	}
 	var made []string
 	for _, arch := range o.arches {
-		s := stage{archive: release.Archive{Version: o.version, OS: "linux", Arch: arch}, dir: filepath.Join(scratch, arch), at: src.at}
+		s := stage{archive: archiveFor(o.version, arch), dir: filepath.Join(scratch, arch), at: src.at}
 		if err := s.fill(ctx, src); err != nil {
 			return nil, err
 		}

@@ -13,8 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"custos/internal/release"
 )
 
 // module is one that is linked into a program.
@@ -39,13 +37,14 @@ func notice(ctx context.Context, dir string) ([]byte, error) {
 
 // linked lists the modules of all packages in the programs, for each machine.
 func linked(ctx context.Context, dir string) ([]module, error) {
-	argv := []string{"go", "list", "-deps", "-json=Module"}
-	for _, p := range release.Programs() {
-		argv = append(argv, "./cmd/"+p)
-	}
 	found := map[string]module{}
-	for _, arch := range []string{"amd64", "arm64"} {
-		out, err := output(ctx, dir, []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + arch}, argv...)
+	for _, machine := range machines() {
+		s := stage{archive: archiveFor("", machine)}
+		argv := []string{"go", "list", "-deps", "-json=Module"}
+		for _, p := range s.programs() {
+			argv = append(argv, "./cmd/"+p)
+		}
+		out, err := output(ctx, dir, []string{"CGO_ENABLED=0", "GOOS=" + s.archive.OS, "GOARCH=" + s.archive.Arch}, argv...)
 		if err != nil {
 			return nil, err
 		}

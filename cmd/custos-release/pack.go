@@ -30,13 +30,19 @@ func (s stage) pack(ctx context.Context, out string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.isClient() {
+		return []string{archive, bill}, nil
+	}
 	packages, err := s.packages(ctx, out)
 	return append([]string{archive, bill}, packages...), err
 }
 
 // contents lists the files of the archive, by name in the stage, the programs first.
 func (s stage) contents() ([]string, error) {
-	names := append(release.Programs(), "LICENSE", "NOTICE", "custos.service", "custos.toml")
+	names := append(s.programs(), "LICENSE", "NOTICE", "custos.service", "custos.toml")
+	if s.isClient() {
+		names = append(s.programs(), "README", "LICENSE", "NOTICE")
+	}
 	for _, folder := range []string{"completions", "docs", "docs/runbooks", "man/man1"} {
 		below, err := s.below(folder)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -82,6 +83,26 @@ func TestTheSameArchiveTwice(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// What is for a machine that is not watched has the two programs that there are for it, says
+// first that it is a client only, and has no unit.
+func TestTheArchiveOfAClient(t *testing.T) {
+	s := staged(t)
+	s.archive = archiveFor("0.1.0", "darwin/arm64")
+	if err := s.texts(source{dir: "../..", at: commitTime}); err != nil {
+		t.Fatal(err)
+	}
+	names, err := s.contents()
+	if err != nil || !slices.Equal(names[:5], []string{"custos", "custos-hook", "README", "LICENSE", "NOTICE"}) || slices.Contains(names, "custos.service") || slices.Contains(names, "custos-shim") {
+		t.Errorf("%q, %v", names, err)
+	}
+	if text, err := os.ReadFile(s.path("README")); err != nil || !strings.Contains(string(text), "Custos 0.1.0 for darwin on arm64: a client only, and unproven") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if name := s.archive.Name(); name != "custos_0.1.0_darwin_arm64.tar.gz" {
+		t.Errorf("it is called %s", name)
 	}
 }
 
@@ -318,7 +339,7 @@ func TestWhatCannotBeMadeIsRefused(t *testing.T) {
 		{[]string{"publish"}, "cannot publish"},
 		{[]string{"build", "--version", "73c03ef0"}, "VERSION=v0.1.0"},
 		{[]string{"build", "--version", ""}, "VERSION=v0.1.0"},
-		{[]string{"build", "--version", "v0.1.0", "--arch", "riscv64"}, "amd64 or arm64"},
+		{[]string{"build", "--version", "v0.1.0", "--arch", "riscv64"}, "want amd64, arm64, darwin/arm64"},
 		{[]string{"build", "--version", "v0.1.0", "more"}, "want 0 words"},
 		{[]string{"build", "--version", "v0.1.0", "--out", out}, "version 0.2.0 lies there"},
 		{[]string{"verify", out}, "--key"},

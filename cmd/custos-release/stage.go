@@ -42,12 +42,35 @@ func (s stage) fill(ctx context.Context, src source) error {
 	return errors.Join(s.write("NOTICE", notice), s.texts(src), s.bill(ctx))
 }
 
+// isClient says whether it is for a machine that is not watched.
+func (s stage) isClient() bool { return s.archive.OS != "linux" }
+
+// programs are those that there are for the machine: the shim is of Linux.
+func (s stage) programs() []string {
+	if s.isClient() {
+		return []string{"custos", "custos-hook"}
+	}
+	return release.Programs()
+}
+
+// clientReadme is what whoever unpacks a client is to read first.
+const clientReadme = `Custos %s for %s on %s: a client only, and unproven: it was never run on such a machine.
+
+It watches and changes nothing here. It asks the Custos of Linux machines, through ssh, which
+~/.config/custos/custos.toml names:
+
+  [host.box1]
+  ssh = "box1"    # a name of ~/.ssh/config, or user@machine
+
+custos ps, custos top and custos help hosts.md go on from there.
+`
+
 func epoch(at time.Time) string { return fmt.Sprintf("SOURCE_DATE_EPOCH=%d", at.Unix()) }
 
-// compile builds the three programs.
+// compile builds the programs.
 func (s stage) compile(ctx context.Context, src source) error {
 	argv := []string{"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -buildid= -X main.version=" + s.archive.Version, "-o", s.dir + "/"}
-	for _, p := range release.Programs() {
+	for _, p := range s.programs() {
 		argv = append(argv, "./cmd/"+p)
 	}
 	_, err := output(ctx, src.dir, []string{"CGO_ENABLED=0", "GOOS=" + s.archive.OS, "GOARCH=" + s.archive.Arch}, argv...)
@@ -71,7 +94,8 @@ func (s stage) texts(src source) error {
 	changelog := fmt.Sprintf("custos (%s) stable; urgency=medium\n\n  * What is new is in custos_%s_changes.md, beside the package.\n\n -- %s  %s\n",
 		debVersion(s.archive.Version), s.archive.Version, maintainer, s.at.Format("Mon, 02 Jan 2006 15:04:05 -0700"))
 	return errors.Join(s.write("LICENSE", licence), s.write(unit.Name, []byte(text)), s.write("custos.toml", example),
-		s.write("changelog", []byte(changelog)), s.write("copyright", []byte(copyright)), s.write("lintian-overrides", []byte(overrides)))
+		s.write("changelog", []byte(changelog)), s.write("copyright", []byte(copyright)), s.write("lintian-overrides", []byte(overrides)),
+		s.write("README", fmt.Appendf(nil, clientReadme, s.archive.Version, s.archive.OS, s.archive.Arch)))
 }
 
 // debVersion is how dpkg orders versions: what comes before a version has a ~.

@@ -1,9 +1,12 @@
+//go:build linux
+
 // Command custos-shim is the parent of one agent. It claims the agent's key,
 // starts the agent, adopts whatever the agent leaves behind, and writes down how
 // the agent ended, so that this is known to the bit even when Custos itself was
 // dead, restarted or replaced at that moment. It uses the standard library and
 // golang.org/x/sys/unix only, and imports nothing of Custos but the reader of
-// /proc/PID/stat: what it writes is read by internal/sys/shim.
+// /proc/PID/stat: what it writes is read by internal/sys/shim. It is of Linux alone: what keeps
+// an agent's tree together and tells its end to the bit is nowhere else.
 //
 // What lies in its folder afterwards:
 //

@@ -8,7 +8,8 @@ type Alerts struct {
 	// Trouble is why the last pass could not be finished, so that Alerts are what a look
 	// found; empty when they are what was written down.
 	Trouble string     `json:"trouble,omitempty"`
-	Hosts   []HostSeen `json:"hosts,omitempty"` // other machines that were asked, too
+	Unseen  string     `json:"unseen,omitempty"` // why those of this machine are not known; empty when they are
+	Hosts   []HostSeen `json:"hosts,omitempty"`  // other machines that were asked, too
 }
 
 // Alert is the life of one finding.

@@ -43,7 +43,7 @@ func (a *app) alertsCommand() *cobra.Command {
 					bad = append(bad, al.Priority)
 				}
 			}
-			if err := a.alarm(bad); err != nil || (v.Trouble == "" || len(v.Alerts) > 0) && !isSilent(v.Hosts) {
+			if err := a.alarm(bad); err != nil || (v.Trouble == "" || len(v.Alerts) > 0) && v.Unseen == "" && !isSilent(v.Hosts) {
 				return err
 			}
 			return errUnseen // that there is none is not known
@@ -67,10 +67,15 @@ func alertNumber(do, text string) (int64, error) {
 func writeAlerts(p *page, v api.Alerts, never bool) {
 	defer writeSilent(p, v.Hosts)
 	patrol := p.command("custos patrol")
+	if v.Unseen != "" {
+		defer p.text(0, "the alerts of this machine are not known: "+flat(v.Unseen))
+	}
 	if v.Trouble != "" {
 		p.text(0, "Passes cannot be finished now, so this is what a look finds: "+flat(v.Trouble))
 	}
 	switch {
+	case len(v.Alerts) == 0 && v.Unseen != "":
+		return
 	case len(v.Alerts) == 0 && v.Trouble != "":
 		p.line("No alert is found; what else there is, is not known.")
 		return

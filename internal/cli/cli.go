@@ -16,10 +16,8 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
-	"custos/internal/daemon"
 	"custos/internal/remote"
 	"custos/internal/service"
-	"custos/internal/sys/reaper"
 	"custos/internal/uninstall"
 )
 
@@ -34,6 +32,9 @@ const (
 
 // Daemon is what the command line needs of package daemon.
 type Daemon struct {
+	// Client says that this machine is not watched: only others are asked. Then nothing is
+	// needed but what clientDaemon gives.
+	Client bool
 	// Local returns the handlers that serve when no daemon runs, and how to close them.
 	Local func(ctx context.Context, c config.Config) (http.Handler, func() error, error)
 	// Up runs the daemon until ctx ends or it is ordered to go down.
@@ -97,8 +98,8 @@ const widest = 100
 
 // Main runs the command line of this process and returns its exit code.
 func Main(version string) int {
-	if reaper.Needed() {
-		return reaper.Main(exitLook)
+	if code, is := buries(); is {
+		return code
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -281,7 +282,7 @@ func (a *app) options() config.Options {
 	read := func(file string) ([]byte, error) {
 		return a.unlessInterrupted(func() ([]byte, error) { return config.ReadFile(file, config.LargestFile) })
 	}
-	return config.Options{File: a.file, Getenv: a.Getenv, ReadFile: read, Sections: daemon.Sections()}
+	return config.Options{File: a.file, Getenv: a.Getenv, ReadFile: read, Sections: sections()}
 }
 
 func usage(format string, args ...any) error {

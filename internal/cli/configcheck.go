@@ -32,6 +32,9 @@ func (a *app) configCommand() *cobra.Command {
 			if _, err := a.hosts(); err != nil {
 				return err
 			}
+			if a.Daemon.Client {
+				return a.checkedAsClient(conf)
+			}
 			// The sections, rules and kinds are read where they are used.
 			h, closer, err := a.Daemon.Local(cmd.Context(), conf)
 			if err != nil {
@@ -59,6 +62,17 @@ func (a *app) configCommand() *cobra.Command {
 		},
 	})
 	return c
+}
+
+// checkedAsClient says that what a client reads is good. The rest is read by a machine that is watched.
+func (a *app) checkedAsClient(conf config.Config) error {
+	return a.show(map[string]any{"ok": true, "client": true, "file": conf.File, "found": conf.Found}, func(p *page) {
+		if !conf.Found {
+			p.line("There is no %s: no other machine is named in it.", p.path(conf.File))
+			return
+		}
+		p.text(0, p.path(conf.File)+" is good, as far as a client reads it: what a machine that is watched reads of it is checked there.")
+	})
 }
 
 // checkRead refuses what a daemon goes on without: files of kinds, and schedules.

@@ -9,7 +9,6 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
-	"custos/internal/daemon"
 )
 
 // errBad ends doctor with code 1: it worked, and something is bad.
@@ -76,7 +75,7 @@ func (a *app) examine(ctx context.Context, categories []string) (api.Doctor, err
 		c, closer, err = beside, beside.Close, nil
 	}
 	if err != nil && ctx.Err() == nil {
-		return daemon.DoctorOf(ctx, a.Version, err, categories)
+		return doctorAlone(ctx, a.Version, err, categories)
 	}
 	if err != nil {
 		return api.Doctor{}, err

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
-	"custos/internal/daemon"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
@@ -47,5 +46,5 @@ func (a *app) freeze(ctx context.Context, why string) (api.Brake, error) {
 // user is who types, for the record: by the kernel and the password file, as a daemon
 // finds it, and not by what the environment says.
 func (a *app) user() string {
-	return flat(daemon.Me())
+	return flat(me())
 }

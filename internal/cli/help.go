@@ -123,6 +123,11 @@ func helpPage(args []string, noCommand bool) (docs.Page, bool) {
 
 // writeHelp is the help of the program, with the commands of some topics.
 func (a *app) writeHelp(root *cobra.Command, topics []topic) error {
+	end := ""
+	if len(topics) == len(everyday()) {
+		end = "\nEvery command: custos help all. One command: custos help COMMAND. How things work: custos help pages.\n" + a.firstWords()
+	}
+	topics = a.offered(topics)
 	if a.json {
 		return a.print(helpOf(root, topics))
 	}
@@ -135,12 +140,17 @@ func (a *app) writeHelp(root *cobra.Command, topics []topic) error {
 			fmt.Fprintf(&b, "  %-10s  %s\n", c.Name, c.Short)
 		}
 	}
-	fmt.Fprintf(&b, "\nFlags:\n%s\n%s", root.Flags().FlagUsagesWrapped(widest), exitCodes())
-	if len(topics) == len(everyday()) {
-		b.WriteString("\nEvery command: custos help all. One command: custos help COMMAND. How things work: custos help pages.\nFirst time here: custos setup. Stop every action at once: custos freeze.\n")
-	}
+	fmt.Fprintf(&b, "\nFlags:\n%s\n%s%s", root.Flags().FlagUsagesWrapped(widest), exitCodes(), end)
 	_, err := fmt.Fprint(a.Stdout, b.String())
 	return err
+}
+
+// firstWords are for who is here for the first time.
+func (a *app) firstWords() string {
+	if a.Daemon.Client {
+		return "A client: this machine is not watched. First time here: custos help hosts.md.\n"
+	}
+	return "First time here: custos setup. Stop every action at once: custos freeze.\n"
 }
 
 // helpTopic is a topic of the help, for machines.

@@ -29,7 +29,12 @@ func (a *app) mayGoElsewhere(c *cobra.Command) {
 		c.Flags().StringVar(&a.onHost, "host", "", "another machine: the `HOST` of a section [host.HOST] of custos.toml")
 	}
 	if !c.HasParent() {
-		c.PersistentPreRunE = a.goElsewhere
+		c.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+			if err := a.goElsewhere(cmd, args); err != nil {
+				return err
+			}
+			return a.canLook(cmd)
+		}
 	}
 	for _, sub := range c.Commands() {
 		a.mayGoElsewhere(sub)

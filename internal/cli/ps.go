@@ -71,6 +71,9 @@ func writeAgents(p *page, v api.Agents) {
 	if len(v.Agents) > 0 && v.Seen.Status == "stale" {
 		p.line("  %s", p.paint(yellow, "an old reading: "+flat(v.Seen.Why)))
 	}
+	if len(v.Agents) > 0 && isUnseen(v.Seen) {
+		p.text(0, "this machine is not in it: agents "+flat(v.Seen.Status)+", "+flat(v.Seen.Why))
+	}
 	writeSilent(p, v.Hosts)
 	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Outgrown != "" }) {
 		p.text(0, newer+" its CLI is newer than what Custos was taught: what its screen shows is a hint only (custos show NAME)")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/client"
 	"custos/internal/config"
 	"custos/internal/remote"
 	"custos/internal/top"
@@ -47,7 +48,7 @@ dumb, it prints what custos status prints.`,
 
 // statusInstead is for who cannot see a screen.
 func (a *app) statusInstead(cmd *cobra.Command, args []string) error {
-	if !a.json {
+	if !a.json && !a.isBlind() {
 		a.complain("this is no terminal for a screen: what follows is custos status", "")
 	}
 	return a.wholeStatus(cmd, args)
@@ -59,6 +60,9 @@ func (a *app) screen(ctx context.Context) (top.Options, error) {
 	list, err := a.hosts()
 	if err != nil {
 		return top.Options{}, err
+	}
+	if a.isBlind() && len(list) == 0 {
+		return top.Options{}, client.Error()
 	}
 	o := a.screenHere()
 	if len(list) > 0 && a.host == nil {

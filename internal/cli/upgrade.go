@@ -1,3 +1,5 @@
+//go:build linux && !custos_client
+
 package cli
 
 import (

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
-	"custos/internal/upgrade"
 )
 
 func (a *app) versionCommand() *cobra.Command {
@@ -21,6 +20,6 @@ func (a *app) versionCommand() *cobra.Command {
 }
 
 func (a *app) showVersion() error {
-	v := api.Version{Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Schema: upgrade.Schema()}
+	v := api.Version{Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Schema: ledgerSchema()}
 	return a.show(v, func(p *page) { p.line("custos %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch) })
 }

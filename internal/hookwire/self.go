@@ -1,11 +1,11 @@
 package hookwire
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"custos/internal/sys/procstat"
 )
@@ -18,7 +18,7 @@ func (p *Post) Stamp() {
 	p.Wall = time.Now().UnixNano()
 	p.UpNanos = upNanos()
 	p.Boot = bootID()
-	p.ID = newID(p.UpNanos, pid, p.Boot)
+	p.ID = newID(cmp.Or(p.UpNanos, p.Wall), pid, p.Boot)
 	p.Agent, p.Instance = Marker(limited(os.Getenv(MarkerVar)))
 	p.PPIDs = Ancestry(os.Getppid())
 	if dir, err := syscall.Getwd(); err == nil { // not os.Getwd, which believes PWD
@@ -34,23 +34,14 @@ func limited(s string) string {
 	return s
 }
 
-// newID is unique: a process is alone with its pid at any nanosecond of a boot.
-func newID(up int64, pid int, boot string) string {
-	id := strconv.FormatInt(up, 36) + "-" + strconv.FormatInt(int64(pid), 36)
+// newID is unique: a process is alone with its pid at any nanosecond of a boot. Where the
+// system does not tell since when it runs, the nanosecond is one of the wall clock.
+func newID(at int64, pid int, boot string) string {
+	id := strconv.FormatInt(at, 36) + "-" + strconv.FormatInt(int64(pid), 36)
 	if len(boot) >= 8 && isID(boot[:8]) {
 		id += "-" + boot[:8]
 	}
 	return id
-}
-
-const clockBoottime = 7 // CLOCK_BOOTTIME of linux/time.h; package syscall has no name for it
-
-func upNanos() int64 {
-	var ts syscall.Timespec
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
-		return 0
-	}
-	return ts.Nano()
 }
 
 func bootID() string {

@@ -20,8 +20,8 @@ func Send(socket string, p Post, wait time.Duration) (Ack, error) {
 	return ack, nil
 }
 
-func send(socket string, p Post, until time.Time) (Ack, error) {
-	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+func send(path string, p Post, until time.Time) (Ack, error) {
+	fd, err := socket()
 	if err != nil {
 		return Ack{}, err
 	}
@@ -31,7 +31,7 @@ func send(socket string, p Post, until time.Time) (Ack, error) {
 	if err := c.arm(syscall.SO_SNDTIMEO); err != nil {
 		return Ack{}, err
 	}
-	if err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: socket}); err != nil {
+	if err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: path}); err != nil {
 		return Ack{}, err
 	}
 	if err := WritePost(c, p); err != nil {
@@ -77,7 +77,7 @@ func (c *conn) Write(b []byte) (n int, err error) {
 			return n, err
 		}
 		m, err := retry(func() (int, error) {
-			return syscall.SendmsgN(c.fd, b[n:], nil, nil, syscall.MSG_NOSIGNAL)
+			return syscall.SendmsgN(c.fd, b[n:], nil, nil, noSignal)
 		})
 		if err != nil {
 			return n, err

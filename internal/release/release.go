@@ -5,7 +5,8 @@
 //
 // A release of version 0.1.0 is these files in one folder:
 //
-//	custos_0.1.0_linux_amd64.tar.gz   an archive with the three programs and their pages; more for other machines
+//	custos_0.1.0_linux_amd64.tar.gz   an archive with the three programs and their pages; more for other machines,
+//	                                  where Custos is a client only without custos-shim
 //	custos_0.1.0_amd64.deb, …         the same for package managers
 //	SHA256SUMS                        the SHA-256 of each of them, as sha256sum writes and checks it
 //	SHA256SUMS.minisig                the signature of SHA256SUMS, as minisign writes and checks it

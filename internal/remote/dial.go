@@ -247,9 +247,16 @@ func (h Host) start() (*conn, error) {
 	return c, nil
 }
 
-// pair are the two ends of one connection: ours, and what a program is given.
+// pair are the two ends of one connection: ours, and what a program is given. No program that
+// is started meanwhile has them open.
 func pair() (net.Conn, *os.File, error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	syscall.ForkLock.RLock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fds[0])
+		syscall.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/recording"
+	"custos/internal/schema"
 	"custos/internal/view"
 )
 
@@ -95,7 +95,7 @@ func (s *server) become(req *http.Request, _ Caller) (any, error) {
 	if err := decode(req, &order); err != nil {
 		return nil, err
 	}
-	if s.Down == nil {
+	if s.Down == nil || s.Become == nil {
 		return nil, &api.Error{Kind: api.BadInput, Message: "cannot have the daemon go on as another program: none is running"}
 	}
 	if err := s.Become(order.Program); err != nil {
@@ -104,13 +104,8 @@ func (s *server) become(req *http.Request, _ Caller) (any, error) {
 	return struct{}{}, nil
 }
 
-func (s *server) schemas(*http.Request, Caller) (any, error) { return schemaNames(), nil }
+func (s *server) schemas(*http.Request, Caller) (any, error) { return schema.Names(), nil }
 
 func (s *server) schema(req *http.Request, _ Caller) (any, error) {
-	name := req.PathValue("name")
-	schema, ok := schemaOf(name)
-	if !ok {
-		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find a schema named %q: there are %s", name, strings.Join(schemaNames(), ", "))}
-	}
-	return json.MarshalIndent(schema, "", "  ")
+	return schema.Of(req.PathValue("name"))
 }

@@ -12,6 +12,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/fleet/fleettest"
 	"custos/internal/recording"
+	"custos/internal/schema"
 	"custos/internal/view"
 )
 
@@ -114,11 +115,7 @@ func TestSchemaSaysWhatFactsSay(t *testing.T) {
 
 func schemaTree(t *testing.T, name string) map[string]any {
 	t.Helper()
-	s, ok := schemaOf(name)
-	if !ok {
-		t.Fatalf("no schema %q", name)
-	}
-	b, err := json.Marshal(s)
+	b, err := schema.Of(name)
 	if err != nil {
 		t.Fatal(err)
 	}

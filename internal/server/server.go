@@ -38,7 +38,7 @@ type Options struct {
 	// Down stops the daemon. Without it, "down" is an error: there is none.
 	Down func()
 	// Become has the daemon go on as the program that lies in the place of its own, when that is
-	// the one that is named.
+	// the one that is named. Without it, "become" is an error, as without Down.
 	Become func(program string) error
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
 	// means that it is not known, which counts as an agent. Nil: no caller is one.

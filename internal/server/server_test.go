@@ -45,6 +45,7 @@ type world struct {
 	// agentErrOnce: only the first look fails.
 	agentErrOnce bool
 	down         int
+	became       string // the program that the daemon was told to go on as
 
 	registrations []fleet.Registration
 	taken         []fleet.Order
@@ -130,7 +131,7 @@ func (w *world) options() Options {
 	return Options{
 		Control: w.control(), Cycle: w, Explainer: w, HookFiles: w,
 		Now:  func() fleet.Instant { return instant(0) },
-		Down: func() { w.down++ },
+		Down: func() { w.down++ }, Become: func(program string) error { w.became = program; return nil },
 		AgentOf: func(context.Context, Caller) (string, error) {
 			err := w.agentErr
 			if w.agentErrOnce {
@@ -255,6 +256,8 @@ func TestEveryRouteAnswers(t *testing.T) {
 
 		"POST /v1/handoff": `{"agent":"builder","text":"x"}`,
 
+		"POST /v1/become": `{"program":"/bin/custos"}`,
+
 		"POST /v1/code":             `{"dir":"/p/.custos","digest":"d"}`,
 		"POST /v1/plugins":          `{"file":"/p/plugin.md","text":"x"}`,
 		"POST /v1/plugins/{id}/run": `{}`,
@@ -281,7 +284,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.method, url, rec.Code, rec.Body)
 		}
 	}
-	if w.down != 1 || len(w.silences) != 1 || w.ackedBy == "" || len(w.orders) != 1 {
+	if w.down != 1 || w.became != "/bin/custos" || len(w.silences) != 1 || w.ackedBy == "" || len(w.orders) != 1 {
 		t.Errorf("not every order arrived: %+v", w)
 	}
 }

@@ -122,6 +122,9 @@ func (m Model) allAlerts() []api.Alert {
 	return api.Merged(m.alerts.v.Alerts, m.hosts, func(h api.HostLook) []api.Alert { return h.AlertsOn(m.alertsBase()) }, api.SortAlerts)
 }
 
+// isBlind says whether others are shown, and this machine never answered.
+func (m Model) isBlind() bool { return m.o.Hosts != nil && m.look.at.IsZero() && m.look.err != nil }
+
 // isPartial says whether one of the machines is not known now.
 func (m Model) isPartial() bool {
 	return slices.ContainsFunc(m.hosts, func(h api.HostLook) bool { return h.HostSeen.Status != "ok" })

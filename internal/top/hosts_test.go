@@ -180,3 +180,14 @@ func TestCommandsOfOtherMachines(t *testing.T) {
 		}
 	}
 }
+
+// A machine that never answered, as one that is not watched, is not looking for ever: what the
+// others have is shown, and that this one is not known.
+func TestOthersAreShownBesideAMachineThatIsNotSeen(t *testing.T) {
+	beside(t, func(p *play, _ map[string]*custos, _ *[]api.HostLook) {
+		p.c.set("GET /v1/look", &api.Error{Kind: api.CannotLook, Message: "cannot look at this machine"})
+		p.m.look = answer[glance]{again: true}
+		p.wait(5 * time.Second)
+		p.wants("this machine is not seen", "! cannot look at this machine", "AGENTS 2, and those of this machine, which are not known", "box1/ann")
+	})
+}

@@ -197,11 +197,11 @@ func (m Model) needRows() []row {
 // nothing says why there is nothing: what was not seen is not nothing.
 func (m Model) nothing() string {
 	switch {
-	case m.look.at.IsZero():
+	case m.look.at.IsZero() && !m.isBlind():
 		return "nobody has looked yet"
 	case m.filter != "":
 		return "nothing that has " + flat(m.filter)
-	case len(unseen(m.look.v.look.Seen)) > 0 || m.isPartial():
+	case m.isBlind() || len(unseen(m.look.v.look.Seen)) > 0 || m.isPartial():
 		return "nothing that could be seen"
 	}
 	return "nothing"
@@ -259,6 +259,9 @@ func (m Model) agentRows() []row {
 	all := m.agents()
 	list := kept(m, each(m.sorted(all), func(g api.AgentRow) row { return m.agent(g) }))
 	title := "AGENTS " + m.countOf(len(list), len(all))
+	if m.isBlind() {
+		title += ", and those of this machine, which are not known"
+	}
 	if beyond := api.Beyond(m.hosts); beyond != "" {
 		title += ", " + flat(beyond)
 	}

@@ -163,7 +163,7 @@ func (m Model) head() string {
 	if n := all; n != 1 {
 		need = fmt.Sprintf("%d need you", n)
 	}
-	if m.look.at.IsZero() {
+	if m.look.at.IsZero() && !m.isBlind() {
 		return m.paint(bold, "custos") + " looking …"
 	}
 	if all > 0 {
@@ -171,6 +171,9 @@ func (m Model) head() string {
 	}
 	if m.width < 40 {
 		return m.paint(bold, need)
+	}
+	if m.isBlind() {
+		return m.paint(bold, need) + " · " + m.paint(bold, "custos") + " · this machine is not seen"
 	}
 	return m.paint(bold, need) + " · " + m.paint(bold, "custos") + " on " + flat(l.From.Host) + " · mode " + flat(l.Mode) + m.clock()
 }

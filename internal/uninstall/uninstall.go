@@ -1,5 +1,5 @@
-// Package uninstall removes what Custos made for itself, and says what would go and what stays.
-// Nothing of it asks the daemon, the database or the configuration of agents.
+//go:build linux && !custos_client
+
 package uninstall
 
 import (
@@ -18,12 +18,6 @@ import (
 	"custos/internal/sys/proc"
 	"custos/internal/sys/shim"
 )
-
-// Living is an agent of ours that runs.
-type Living struct {
-	Name string
-	PID  int
-}
 
 // Alive lists the agents of ours that run, daemon or not, as their shims know
 // them: neither the database nor the configuration of agents is asked. One of
@@ -70,9 +64,6 @@ func RunsOn(cfg config.Config) ([]string, error) {
 	}
 	return out, errors.Join(errs...)
 }
-
-// Removal is what goes, or would, and what stays beside it.
-type Removal = files.Removal
 
 // Going says what Do would remove, and what would stay beside it. With leave, what
 // agents that run on need (their terminals, and where their ends are written down) stays.

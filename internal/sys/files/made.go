@@ -178,7 +178,8 @@ func (r *Remover) below(fd int, at string, m *Made) (out Removal, gone bool) {
 // describes returns what of a table a thing is; nil for nothing of it.
 func describes(table []Made, name string, st unix.Stat_t) *Made {
 	for i, m := range table {
-		fits := st.Mode&unix.S_IFMT == m.Kind && (m.Modes == nil || slices.Contains(m.Modes, st.Mode&0o7777))
+		mode := uint32(st.Mode) // which is narrower elsewhere
+		fits := mode&unix.S_IFMT == m.Kind && (m.Modes == nil || slices.Contains(m.Modes, mode&0o7777))
 		if fits && regexp.MustCompile(`\A(?:`+m.Name+`)\z`).MatchString(name) {
 			return &table[i]
 		}

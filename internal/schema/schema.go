@@ -1,7 +1,11 @@
-package server
+// Package schema says what is written as JSON looks like: the published face, a recording and
+// a pass. It takes a name and returns a JSON Schema, and needs nothing of the world.
+package schema
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -14,26 +18,28 @@ import (
 	"custos/internal/fleet"
 )
 
-// schemaTypes are the types whose JSON Schema can be asked for: those of the published face,
+// types are those whose JSON Schema can be asked for: those of the published face,
 // and what a recording and a pass are made of.
-func schemaTypes() map[string]any {
-	types := api.Types()
-	types["recording"], types["pass"] = fleet.Recording{}, fleet.Pass{}
-	return types
+func types() map[string]any {
+	all := api.Types()
+	all["recording"], all["pass"] = fleet.Recording{}, fleet.Pass{}
+	return all
 }
 
-func schemaNames() []string { return slices.Sorted(maps.Keys(schemaTypes())) }
+// Names are those that Of takes, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(types())) }
 
-// schemaOf returns the JSON Schema (draft 2020-12) of a type by name.
-func schemaOf(name string) (*jsonschema.Schema, bool) {
-	v, ok := schemaTypes()[name]
+// Of returns the JSON Schema (draft 2020-12) of a type by its name, as indented JSON. A name
+// that there is none of is an error of the kind NotFound.
+func Of(name string) ([]byte, error) {
+	v, ok := types()[name]
 	if !ok {
-		return nil, false
+		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find a schema named %q: there are %s", name, strings.Join(Names(), ", "))}
 	}
 	s := reflector().Reflect(v)
 	s.Title = "custos " + name
 	allowNull(s, s, reflect.TypeOf(v), map[reflect.Type]bool{})
-	return s, true
+	return json.MarshalIndent(s, "", "  ")
 }
 
 func reflector() *jsonschema.Reflector {
