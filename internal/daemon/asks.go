@@ -113,5 +113,5 @@ func (s *system) countUses(ctx context.Context, asks map[fleet.AlertKey]fleet.As
 
 // askAbout is the ask for what an alert's finding would lead to.
 func (s *system) askAbout(o loop.Offer, number int64) fleet.Ask {
-	return asking.Actions(fleet.Ask{Alert: o.For, Number: number, Refused: o.Refused}, o.Actions, s.actor.Commands)
+	return asking.Actions(fleet.Ask{Alert: o.For, Number: number, Refused: o.Refused}, o.Actions, s.actor)
 }

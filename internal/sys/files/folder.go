@@ -80,7 +80,7 @@ func (d Folder) OpenRegular(name string) (*os.File, Info, error) {
 // Put writes a file in it, whole at once and on the disk. It never replaces anything:
 // fs.ErrExist when there is one of that name.
 func (d Folder) Put(name string, text []byte, mode fs.FileMode) error {
-	temp := d.own("new", name)
+	temp := d.own("new", name, 0)
 	fd, err := d.create(temp.name, mode)
 	if errors.Is(err, fs.ErrExist) { // of one that a crash interrupted
 		if err = unix.Unlinkat(temp.dir, temp.name, 0); err == nil {
@@ -109,7 +109,7 @@ func (d Folder) create(name string, mode fs.FileMode) (int, error) {
 // Remove removes a file from it. f is the same file, open, as it was checked: when another
 // one lies there, or it was written to since, that is left, and the error is ErrChanged.
 func (d Folder) Remove(name string, f *os.File, want Identity) error {
-	aside := d.own("gone", name)
+	aside := d.own("gone", name, want.Inode)
 	if err := move(d.at(name), aside, f, want, nil); err != nil {
 		return fmt.Errorf("cannot remove %s: %w", name, err)
 	}
@@ -120,8 +120,8 @@ func (d Folder) Remove(name string, f *os.File, want Identity) error {
 }
 
 // own is a hidden name of ours in it, for a file on its way.
-func (d Folder) own(what, name string) spot {
-	sum := sha256.Sum256([]byte(name))
+func (d Folder) own(what, name string, inode uint64) spot {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", inode, name))
 	return d.at(ownPrefix + what + "-" + hex.EncodeToString(sum[:8]))
 }
 

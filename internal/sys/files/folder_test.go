@@ -79,7 +79,7 @@ func TestAFolderIsWhatWasOpened(t *testing.T) {
 func TestPut(t *testing.T) {
 	dir := t.TempDir()
 	d := folder(t, dir)
-	write(t, filepath.Join(dir, d.own("new", "a").name), "half of ano")
+	write(t, filepath.Join(dir, d.own("new", "a", 0).name), "half of ano")
 	if err := d.Put("a", []byte("whole"), 0o644); err != nil || content(t, dir+"/a") != "whole" {
 		t.Fatalf("%q, %v", content(t, dir+"/a"), err)
 	}
