@@ -49,6 +49,8 @@ func (c *Control) consentTo(ctx context.Context, h *Incoming, a fleet.Alert, ask
 	switch {
 	case ask.Dialog != "":
 		return c.answerDialog(ctx, h, a, ask)
+	case ask.Gate != "":
+		return c.answerGate(ctx, h, a, ask)
 	case h.Reply.Verb == ledger.ReplyDeny:
 		return c.deny(ctx, h, a, ask)
 	}
@@ -100,6 +102,29 @@ func (c *Control) answerDialog(ctx context.Context, h *Incoming, a fleet.Alert, 
 	out := h.acted(fmt.Sprintf("agent %s is answered %q: %s", ask.Agent, choice, became(o)))
 	out.Order = o.ID
 	return out, c.use(ctx, h, a, ask)
+}
+
+// answerGate closes the gate that waits for a person's word. To say the same again changes
+// nothing, so that a crash before the answer is no harm.
+func (c *Control) answerGate(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+	as := fleet.GatePassed
+	if h.Reply.Verb == ledger.ReplyDeny {
+		as = fleet.GateFailed
+	}
+	_, err := c.Records.Edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		g := ledger.Gate(all, ask.Gate)
+		if g == nil {
+			return fleet.Records{}, refusedf("there is no gate %s any more", ask.Gate)
+		}
+		return ledger.CloseGate(*g, as, "said so in "+h.Place.Name, h.By, c.Now())
+	})
+	switch {
+	case errors.Is(err, ledger.ErrIllegal), errors.Is(err, ledger.ErrTaken):
+		return Answered{}, Refusal{err}
+	case err != nil:
+		return Answered{}, err
+	}
+	return h.acted(fmt.Sprintf("gate %s is closed as %s", ask.Gate, as)), c.use(ctx, h, a, ask)
 }
 
 func (c *Control) use(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) error {
