@@ -121,6 +121,14 @@ func (a *Actor) Commands(action fleet.Action) (list []fleet.Command) {
 	return list
 }
 
+// Denied is the action that is done where a person denies another; "" for none.
+func (a *Actor) Denied(do string) string {
+	if known, ok := a.actions[do]; ok {
+		return ability(known).Denied
+	}
+	return ""
+}
+
 // errClosed is returned by Start of an Actor that is closed.
 var errClosed = errors.New("cannot act: closed")
 

@@ -41,6 +41,8 @@ func claims(a fleet.Action) []claim {
 		path(t.Lock.Path, false)
 	case t.Phase != nil:
 		path(t.Phase.Path, false)
+	case t.Vault != nil:
+		path(t.Vault.Path, false)
 	case t.Log != nil:
 		path(t.Log.Path, false)
 	}

@@ -51,11 +51,11 @@ type AckOrder struct {
 	ID string `json:"id,omitempty"`
 }
 
-// ApproveOrder approves of what one alert leads to.
+// ApproveOrder approves of what one alert leads to, or denies it.
 type ApproveOrder struct {
 	By string `json:"by"` // who; the caller's own name when empty
 	// Digest begins that of the code that the person was shown, where code is to be
-	// trusted: a number says nothing of what lies there by now.
+	// trusted, or of the item of a vault: a number says nothing of what lies there by now.
 	Digest string `json:"digest,omitempty"`
 	// Seen is the hash of the Offer that the person was shown: where something else would
 	// be done by now, nothing is. Empty: whatever would be done now.

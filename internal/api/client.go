@@ -207,6 +207,11 @@ func (c *Client) Approve(ctx context.Context, number int64, o ApproveOrder) (App
 	return post[Approved](ctx, c, once, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/approve", o)
 }
 
+// Deny has done what is done instead of what one alert leads to.
+func (c *Client) Deny(ctx context.Context, number int64, o ApproveOrder) (Approved, error) {
+	return post[Approved](ctx, c, once, "/v1/alerts/"+strconv.FormatInt(number, 10)+"/deny", o)
+}
+
 // Silence keeps people from being notified of alerts for a while.
 func (c *Client) Silence(ctx context.Context, o SilenceOrder) (Silenced, error) {
 	return post[Silenced](ctx, c, same, "/v1/silences", o)

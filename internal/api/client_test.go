@@ -45,6 +45,7 @@ func TestEveryQuestionGoesWhereItBelongs(t *testing.T) {
 		"GET /v1/rules ":                       func() error { _, err := c.Rules(ctx); return err },
 		"GET /v1/alerts?all=true ":             func() error { _, err := c.Alerts(ctx, true); return err },
 		`POST /v1/alerts/7/ack {"by":"x"}`:     func() error { _, err := c.Acknowledge(ctx, 7, AckOrder{By: "x"}); return err },
+		`POST /v1/alerts/7/deny {"by":"x"}`:    func() error { _, err := c.Deny(ctx, 7, ApproveOrder{By: "x"}); return err },
 		`POST /v1/alerts/7/approve {"by":"x"}`: func() error { _, err := c.Approve(ctx, 7, ApproveOrder{By: "x"}); return err },
 		`POST /v1/silences {"for":"1h"}`:       func() error { _, err := c.Silence(ctx, SilenceOrder{For: "1h"}); return err },
 		`POST /v1/tell {"text":"t"}`:           func() error { _, err := c.Tell(ctx, Tell{Text: "t"}); return err },

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"strconv"
 	"strings"
 
@@ -15,37 +16,100 @@ import (
 	"custos/internal/fleet"
 )
 
-// Actions is an ask with what would be done, and with which commands.
-func Actions(ask fleet.Ask, actions []fleet.Action, commands func(fleet.Action) []fleet.Command) fleet.Ask {
+// Teller knows what is done with things, and how.
+type Teller interface {
+	// Commands are those that an action runs.
+	Commands(a fleet.Action) []fleet.Command
+	// Denied is the action that is begun where a person denies another; "" for none.
+	Denied(do string) string
+}
+
+// Actions is an ask with what would be done, and with which commands; and what is done
+// instead where a person denies it, if anything is.
+func Actions(ask fleet.Ask, actions []fleet.Action, t Teller) fleet.Ask {
 	if len(actions) == 0 {
 		return ask
 	}
 	number := ask.Number
-	h := sha256.New()
-	ask.Lines = []string{fmt.Sprintf("#%d: approve %d has this done, deny %d leaves it:", number, number, number)}
+	w := writer{Teller: t, sum: sha256.New(), whole: true}
+	instead := denied(actions, t)
+	head := fmt.Sprintf("#%d: approve %d has this done, deny %d leaves it:", number, number, number)
+	if len(instead) > 0 {
+		head = fmt.Sprintf("#%d: approve %d has this done:", number, number)
+		ask.Denied = instead[0].Do
+	}
+	w.lines = []string{head}
 	for _, a := range actions {
-		fmt.Fprintf(h, "%q %q %q %q %q\n", a.ID, a.Do, a.Subject.String(), a.Text, a.Dialog)
-		head := a.Do + " " + a.Subject.String()
-		if a.Text != "" {
-			head += ": " + fleet.Redact(fleet.Text(a.Text))
-		}
-		ask.Lines = append(ask.Lines, wrapped(head)...)
-		for _, c := range commands(a) {
-			fmt.Fprintf(h, "%q\n", c.Argv)
-			line, whole := shown(c.Argv)
-			if !whole {
-				return fleet.Ask{Alert: ask.Alert, Number: number, Refused: "it is too long for a message: custos plan shows it"}
-			}
-			ask.Lines = append(ask.Lines, wrapped("runs: "+line)...)
-		}
-		if c := a.Target.Code; c != nil {
-			for _, line := range strings.Split(strings.TrimSuffix(c.Diff, "\n"), "\n") {
-				ask.Lines = append(ask.Lines, wrapped(line)...)
-			}
+		w.action(a, true)
+	}
+	if len(instead) > 0 {
+		w.lines = append(w.lines, fmt.Sprintf("deny %d has this done instead:", number))
+	}
+	for _, a := range instead {
+		w.action(a, false)
+	}
+	if !w.whole {
+		return fleet.Ask{Alert: ask.Alert, Number: number, Refused: "it is too long for a message: custos plan shows it"}
+	}
+	ask.Lines, ask.Hash = w.lines, hex.EncodeToString(w.sum.Sum(nil)[:8])
+	return ask
+}
+
+// denied are the actions that are done in place of others where a person denies them.
+func denied(actions []fleet.Action, t Teller) (out []fleet.Action) {
+	for _, a := range actions {
+		if a.Do = t.Denied(a.Do); a.Do != "" {
+			out = append(out, a)
 		}
 	}
-	ask.Hash = hex.EncodeToString(h.Sum(nil)[:8])
-	return ask
+	return out
+}
+
+// writer puts actions into lines, and into the hash that the ask is known by.
+type writer struct {
+	Teller
+	sum   hash.Hash
+	lines []string
+	whole bool // nothing was cut off
+}
+
+func (w *writer) say(line string) { w.lines = append(w.lines, wrapped(line)...) }
+
+// action says what is done, and where what it is done to was not shown yet, what that is.
+func (w *writer) action(a fleet.Action, about bool) {
+	fmt.Fprintf(w.sum, "%q %q %q %q %q\n", a.ID, a.Do, a.Subject.String(), a.Text, a.Dialog)
+	head := a.Do + " " + a.Subject.String()
+	if a.Text != "" {
+		head += ": " + fleet.Redact(fleet.Text(a.Text))
+	}
+	w.say(head)
+	if v := a.Target.Vault; v != nil && about {
+		fmt.Fprintf(w.sum, "%q\n", v.Digest)
+		w.item(v)
+	}
+	for _, c := range w.Commands(a) {
+		fmt.Fprintf(w.sum, "%q\n", c.Argv)
+		line, whole := shown(c.Argv)
+		w.whole = w.whole && whole
+		w.say("runs: " + line)
+	}
+	if c := a.Target.Code; c != nil {
+		for _, line := range strings.Split(strings.TrimSuffix(c.Diff, "\n"), "\n") {
+			w.say(line)
+		}
+	}
+}
+
+// item says what an item of a vault is called and asks for. What else it says is read where
+// it lies.
+func (w *writer) item(v *fleet.VaultItem) {
+	if v.Title != "" {
+		w.say("says: " + v.Title)
+	}
+	if len(v.Secrets) > 0 {
+		w.say("asks for the secrets " + strings.Join(v.Secrets, ", "))
+	}
+	w.say("SHA-256 " + v.Digest)
 }
 
 // shown is a command line as people are asked about it, without secrets; whole

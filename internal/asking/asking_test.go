@@ -15,9 +15,9 @@ var key = fleet.AlertKey{Rule: "r", Subject: fleet.Subject{Kind: fleet.KindAgent
 // done otherwise is another ask. What cannot be shown whole cannot be approved.
 func TestActions(t *testing.T) {
 	argv := []string{"tmux", "send-keys", "it's", ""}
-	commands := func(fleet.Action) []fleet.Command { return []fleet.Command{{Argv: argv}} }
+	tell := teller{func(fleet.Action) []fleet.Command { return []fleet.Command{{Argv: argv}} }, nil}
 	nudge := fleet.Action{ID: "a1", Do: "nudge", Subject: key.Subject, Text: "go on\nwith it", Dialog: "d"}
-	asked := func(list ...fleet.Action) fleet.Ask { return Actions(fleet.Ask{Alert: key, Number: 7}, list, commands) }
+	asked := func(list ...fleet.Action) fleet.Ask { return Actions(fleet.Ask{Alert: key, Number: 7}, list, tell) }
 	if got := asked(); got.Hash != "" || len(got.Lines) > 0 {
 		t.Errorf("nothing would be done, and is asked for: %+v", got)
 	}
@@ -61,6 +61,38 @@ func TestActions(t *testing.T) {
 	nudge.Target.Code = &fleet.CodeFacts{Diff: "-old\n+new\n"}
 	if got := asked(nudge).Lines; !slices.Equal(got[len(got)-2:], []string{"-old", "+new"}) {
 		t.Errorf("the change of code: %q", got)
+	}
+}
+
+// teller tells what a test says.
+type teller struct {
+	commands func(fleet.Action) []fleet.Command
+	denied   map[string]string
+}
+
+func (t teller) Commands(a fleet.Action) []fleet.Command { return t.commands(a) }
+func (t teller) Denied(do string) string                 { return t.denied[do] }
+
+// TestDenied: what is done instead is shown with what would be done, and the ask is of the
+// content of an item, not of its name.
+func TestDenied(t *testing.T) {
+	tell := teller{func(a fleet.Action) []fleet.Command { return []fleet.Command{{Argv: []string{a.Do, "x"}}} }, map[string]string{"approve-vault-item": "reject-vault-item"}}
+	item := fleet.VaultItem{Name: "ops/pending/a.md", Title: "a mail account", Secrets: []string{"SMTP_USER", "SMTP_PASS"}, Digest: "d1"}
+	move := fleet.Action{ID: "a1", Do: "approve-vault-item", Subject: fleet.Subject{Kind: fleet.KindVault, Name: item.Name}, Target: fleet.Target{Vault: &item}}
+	ask := Actions(fleet.Ask{Alert: key, Number: 7}, []fleet.Action{move}, tell)
+	about := []string{"says: a mail account", "asks for the secrets SMTP_USER, SMTP_PASS", "SHA-256 d1"}
+	want := slices.Concat([]string{"#7: approve 7 has this done:", "approve-vault-item vault/ops/pending/a.md"}, about, []string{"runs: approve-vault-item x",
+		"deny 7 has this done instead:", "reject-vault-item vault/ops/pending/a.md", "runs: reject-vault-item x"})
+	if !slices.Equal(ask.Lines, want) || ask.Denied != "reject-vault-item" {
+		t.Errorf("%q, %q", ask.Denied, ask.Lines)
+	}
+	item.Digest = "d2"
+	if other := Actions(fleet.Ask{Alert: key, Number: 7}, []fleet.Action{move}, tell); other.Hash == ask.Hash {
+		t.Error("another content is the same ask")
+	}
+	tell.denied = nil
+	if other := Actions(fleet.Ask{Alert: key, Number: 7}, []fleet.Action{move}, tell); other.Denied != "" || other.Lines[0] != "#7: approve 7 has this done, deny 7 leaves it:" {
+		t.Errorf("with nothing to be done instead: %+v", other)
 	}
 }
 

@@ -75,6 +75,8 @@ func collectTargets(s *fleet.Snapshot, k fleet.Kind) []item {
 		return each(s.Logs.Value, func(l *fleet.Log) item { return named(l.Path, l, fleet.Target{Log: l}) })
 	case fleet.KindCode:
 		return each(s.Self.Value.Code, func(c *fleet.CodeFacts) item { return named(c.Dir, c, fleet.Target{Code: c}) })
+	case fleet.KindVault:
+		return each(s.Vaults.Value, func(x *fleet.VaultItem) item { return named(x.Name, x, fleet.Target{Vault: x}) })
 	case fleet.KindLandmark:
 		return each(s.Self.Value.Landmarks, func(x *fleet.Landmark) item { return named(x.Path, x, fleet.Target{Landmark: x}) })
 	case fleet.KindContainer:

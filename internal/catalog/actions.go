@@ -11,6 +11,7 @@ import (
 	"custos/internal/act/clearbuild"
 	"custos/internal/act/closelandmark"
 	"custos/internal/act/installhooks"
+	"custos/internal/act/movevaultitem"
 	"custos/internal/act/notifyterminal"
 	"custos/internal/act/removelock"
 	"custos/internal/act/removephase"
@@ -49,6 +50,8 @@ func actionMakers() []actionMaker {
 		{notifyterminal.Do, "notify_terminal", newNotifyTerminal},
 		{closelandmark.Do, "", func(w *World) (act.Action, error) { return closelandmark.New(w.From.UID), nil }},
 		{installhooks.Do, "", newInstallHooks},
+		{movevaultitem.Approve, "", func(*World) (act.Action, error) { return movevaultitem.New(movevaultitem.Approve), nil }},
+		{movevaultitem.Reject, "", func(*World) (act.Action, error) { return movevaultitem.New(movevaultitem.Reject), nil }},
 		{trustcode.Do, "", func(w *World) (act.Action, error) {
 			return trustcode.New(trustcode.Options{Look: w.Code, Pin: w.Pin}), nil
 		}},

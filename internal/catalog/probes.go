@@ -23,6 +23,7 @@ import (
 	"custos/internal/observe/self"
 	"custos/internal/observe/sessions"
 	"custos/internal/observe/spending"
+	"custos/internal/observe/vaults"
 	"custos/internal/session"
 	"custos/internal/sys/files"
 	"custos/internal/sys/git"
@@ -57,6 +58,7 @@ func probeMakers() []probeMaker {
 		{"containers", newContainers},
 		{"ci", newCI},
 		{"beads", newBeads},
+		{"vault", newVaults},
 		{"", func(w *World) (observe.Probe, error) { return newRuns(w, w.Runs) }},
 		{"", func(w *World) (observe.Probe, error) {
 			return plugins.New(plugins.Options{Checks: w.PluginChecks, Now: w.Now, Getenv: w.Getenv})
@@ -229,6 +231,16 @@ func (w *World) whereAgentsStand() (dirs []string) {
 		}
 	}
 	return dirs
+}
+
+// newVaults looks at each [vault.NAME].
+func newVaults(w *World) (observe.Probe, error) {
+	o := vaults.Options{Vaults: map[string]vaults.Section{}, Expand: w.Config.Expand}
+	if err := w.Config.Section("vault", &o.Vaults); err != nil {
+		return nil, err
+	}
+	p, err := vaults.New(o)
+	return p, w.Config.Misread("vault", err)
 }
 
 // newSpending adds up what models cost, for each budget.

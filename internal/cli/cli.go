@@ -157,7 +157,7 @@ func (a *app) root() *cobra.Command {
 	root := a.lookCommand()
 	root.AddCommand(a.cleanCommand(), a.worktreeCommand(), a.runbookCommand(),
 		a.patrolCommand(), a.preflightCommand(), a.planCommand(), a.simulateCommand(), a.recordCommand(),
-		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(), a.kindsCommand(),
+		a.rulesCommand(), a.alertsCommand(), a.ackCommand(), a.approveCommand(), a.denyCommand(), a.silenceCommand(), a.tellCommand(), a.whyCommand(), a.explainCommand(), a.kindsCommand(),
 		a.spawnCommand(), a.heartbeatCommand(), a.handoffCommand(), a.mcpCommand(), a.psCommand(), a.topCommand(), a.showCommand(), a.peekCommand(), a.logsCommand(), a.attachCommand(), a.waitCommand(),
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.ordersCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),

@@ -23,7 +23,7 @@ type source func(ctx context.Context, c *api.Client, of []string) ([]string, err
 // command takes more, they are as the last.
 func completions() map[string][]source {
 	out := map[string][]source{
-		"answer": {agentNames, choiceNames}, "ack": {alertNumbers}, "approve": {alertNumbers}, "silence": {either(ruleNames, alertSubjects), alertSubjects},
+		"answer": {agentNames, choiceNames}, "ack": {alertNumbers}, "approve": {alertNumbers}, "deny": {alertNumbers}, "silence": {either(ruleNames, alertSubjects), alertSubjects},
 		"why": {either(agentNames, alertNumbers, ruleNames)}, "rules": {ruleNames},
 		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames},
 		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},

@@ -171,7 +171,7 @@ func passOf(file string) (fleet.Pass, error) {
 	for _, name := range fleet.PartNames() {
 		p.Snapshot.Sight(name).Status = fleet.StatusOK
 	}
-	for _, name := range []fleet.PartName{fleet.PartEngine, fleet.PartForge, fleet.PartCI, fleet.PartBeads, fleet.PartChecks} { // not configured
+	for _, name := range []fleet.PartName{fleet.PartEngine, fleet.PartForge, fleet.PartCI, fleet.PartBeads, fleet.PartVaults, fleet.PartChecks} { // not configured
 		p.Snapshot.Sight(name).Status = fleet.StatusAbsent
 	}
 	return p, json.NewDecoder(bytes.NewReader(text)).Decode(&p)
@@ -186,6 +186,13 @@ func (w *world) options() server.Options {
 	return server.Options{
 		Cycle: w, Explainer: w, HookFiles: w, Control: w.control(), AgentOf: w.agentOf, Now: func() fleet.Instant { return w.pass.Snapshot.At },
 	}
+}
+
+func (w *world) Deny(_ context.Context, of fleet.AlertKey, _ string, consent func(denied, instead []fleet.Action) ([]fleet.Message, error)) error {
+	actions, _, _ := w.Offer(context.Background(), of, "")
+	instead := []fleet.Action{{ID: "a2", Do: "keep-lock", Subject: of.Subject}}
+	_, err := consent(actions, instead)
+	return err
 }
 
 func (w *world) Approve(_ context.Context, of fleet.AlertKey, _ string, consent func([]fleet.Action) ([]fleet.Message, error)) error {

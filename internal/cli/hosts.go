@@ -20,7 +20,7 @@ var elsewhere = map[string]bool{ // its first argument names something
 	"custos feed": false, "custos errors": false, "custos report": false, "custos cost": false, "custos budget": false, "custos budget list": false,
 	"custos orders": false, "custos show": true, "custos peek": true, "custos logs": true, "custos wait": true, "custos why": true, "custos trace": true,
 	"custos failures": true, "custos nudge": true, "custos answer": true, "custos interrupt": true, "custos stop": true, "custos recover": true,
-	"custos checkpoint": true, "custos ack": true, "custos approve": true, "custos attach": true,
+	"custos checkpoint": true, "custos ack": true, "custos approve": true, "custos deny": true, "custos attach": true,
 }
 
 // mayGoElsewhere has commands speak of the machine that is named.

@@ -209,6 +209,7 @@ func TestWhatMayBeDoneTwiceIsAskedOnce(t *testing.T) {
 		args  []string
 	}{
 		"an approval":         {"POST /v1/alerts/3/approve", []string{"approve", "3"}},
+		"a denial":            {"POST /v1/alerts/3/deny", []string{"deny", "3"}},
 		"what people hear":    {"POST /v1/tell", []string{"tell", "it is done"}},
 		"a resumed project":   {"POST /v1/projects", []string{"resume", "--project", "shop"}},
 		"a patrol that acts":  {"POST /v1/patrol", []string{"patrol", "--apply"}},

@@ -23,6 +23,7 @@ func alerts() Noun {
 		{Name: "ack", Access: Person, Do: given((*Control).acknowledge)},
 		{Name: "offer", Do: asks((*Control).offer)},
 		{Name: "approve", Access: Person, Do: given((*Control).approve)},
+		{Name: "deny", Access: Person, Do: given((*Control).denyAlert)},
 	}}
 }
 
@@ -43,6 +44,9 @@ type Approver interface {
 	// begins them; with an error of consent nothing is done. The messages that it returns
 	// are committed with the actions. Where nothing may be done the error is a Refusal.
 	Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error
+	// Deny shows consent what was to be approved of, and begins what is done instead; else
+	// as Approve.
+	Deny(ctx context.Context, of fleet.AlertKey, by string, consent func(denied, instead []fleet.Action) ([]fleet.Message, error)) error
 	// Offer is what Approve would begin now, or why that is nothing. It changes nothing.
 	Offer(ctx context.Context, of fleet.AlertKey, by string) (actions []fleet.Action, refused string, err error)
 }
@@ -141,7 +145,22 @@ func called(given string, call Call) string {
 }
 
 func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
-	a, err := c.alert(ctx, call, "approve", false, ", or it is over")
+	return c.answer(ctx, call, order, "approve", "why", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
+		return c.Approver.Approve(ctx, of, by, func(all []fleet.Action) ([]fleet.Message, error) { return nil, saw(all, all) })
+	})
+}
+
+// denyAlert has done what is done instead of what an alert leads to.
+func (c *Control) denyAlert(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
+	return c.answer(ctx, call, order, "deny", "ack", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
+		return c.Approver.Deny(ctx, of, by, func(denied, instead []fleet.Action) ([]fleet.Message, error) { return nil, saw(denied, instead) })
+	})
+}
+
+// answer has begun what follows from a person's answer to an alert, if they have seen what
+// they answer; otherwise is the command that is left to a person.
+func (c *Control) answer(ctx context.Context, call Call, order api.ApproveOrder, do, otherwise string, begin func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error) (api.Approved, error) {
+	a, err := c.alert(ctx, call, do, false, ", or it is over")
 	if err == nil {
 		err = shown(a, order.ID)
 	}
@@ -149,15 +168,15 @@ func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder
 		return api.Approved{}, err
 	}
 	out := api.Approved{Number: a.Number, By: called(order.By, call), Actions: []api.ApprovedThing{}}
-	err = c.Approver.Approve(ctx, a.AlertKey, out.By, func(actions []fleet.Action) ([]fleet.Message, error) {
-		for _, act := range actions {
+	err = begin(a.AlertKey, out.By, func(asked, begun []fleet.Action) error {
+		for _, act := range begun {
 			out.Actions = append(out.Actions, api.ApprovedThing{ID: act.ID, Do: act.Do, Subject: view.SubjectText(act.Subject)})
 		}
-		return nil, errors.Join(c.sawOffer(a.Number, actions, order.Seen), sawCode(actions, order.Digest))
+		return errors.Join(c.sawOffer(a.Number, asked, order.Seen), sawContent(asked, order))
 	})
 	var no Refusal
 	if errors.As(err, &no) {
-		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot approve: %v", err), Hint: "custos why " + a.Subject.String()}
+		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s: %v", do, err), Hint: fmt.Sprintf("custos %s %d", otherwise, a.Number)}
 	}
 	return out, err
 }
@@ -196,6 +215,9 @@ func (c *Control) hashed(actions []fleet.Action) string {
 		if code := a.Target.Code; code != nil {
 			fmt.Fprintf(h, "%q\n", code.Digest)
 		}
+		if item := a.Target.Vault; item != nil {
+			fmt.Fprintf(h, "%q\n", item.Digest)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -212,19 +234,28 @@ func (c *Control) sawOffer(number int64, actions []fleet.Action, seen string) er
 // leastDigest is how much of a digest names it.
 const leastDigest = 12
 
-// sawCode says whether a person who gives a digest has seen the code that would be
-// trusted: a number names an alert, whatever lies there by now.
-func sawCode(actions []fleet.Action, digest string) error {
+// sawContent says whether a person has seen what they answer for: the code that would be
+// trusted, or the item of a vault that would be moved. A number names an alert, whatever lies
+// there by now; a digest names that, and so does the hash of an offer of an item.
+func sawContent(actions []fleet.Action, order api.ApproveOrder) error {
 	for _, a := range actions {
-		c := a.Target.Code
-		if c == nil || len(digest) >= leastDigest && strings.HasPrefix(c.Digest, digest) {
+		what, digest, hint := "", "", ""
+		switch c, v := a.Target.Code, a.Target.Vault; {
+		case c != nil:
+			what, digest, hint = "trusting "+c.Dir, c.Digest, "custos trust "+c.Dir
+		case v != nil && order.Seen == "":
+			what, digest, hint = v.Name, v.Digest, api.Typed("custos", "why", a.Subject.String())
+		default:
+			continue
+		}
+		if len(order.Digest) >= leastDigest && strings.HasPrefix(digest, order.Digest) {
 			continue
 		}
 		why := "say by --digest which files you were shown"
-		if digest != "" {
-			why = "it is not what has the digest " + fleet.Line(digest, 80)
+		if order.Digest != "" {
+			why = "it is not what has the digest " + fleet.Line(order.Digest, 80)
 		}
-		return &api.Error{Kind: api.BadInput, Message: "cannot approve of trusting " + c.Dir + ": " + why, Hint: "custos trust " + c.Dir}
+		return &api.Error{Kind: api.BadInput, Message: "cannot approve of " + what + ": " + why, Hint: hint}
 	}
 	return nil
 }

@@ -49,6 +49,8 @@ func (c *Control) consentTo(ctx context.Context, h *Incoming, a fleet.Alert, ask
 	switch {
 	case ask.Dialog != "":
 		return c.answerDialog(ctx, h, a, ask)
+	case ask.Gate != "":
+		return c.answerGate(ctx, h, a, ask)
 	case h.Reply.Verb == ledger.ReplyDeny:
 		return c.deny(ctx, h, a, ask)
 	}
@@ -102,12 +104,46 @@ func (c *Control) answerDialog(ctx context.Context, h *Incoming, a fleet.Alert, 
 	return out, c.use(ctx, h, a, ask)
 }
 
+// answerGate closes the gate that waits for a person's word. To say the same again changes
+// nothing, so that a crash before the answer is no harm.
+func (c *Control) answerGate(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+	as := fleet.GatePassed
+	if h.Reply.Verb == ledger.ReplyDeny {
+		as = fleet.GateFailed
+	}
+	_, err := c.Records.Edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		g := ledger.Gate(all, ask.Gate)
+		if g == nil {
+			return fleet.Records{}, refusedf("there is no gate %s any more", ask.Gate)
+		}
+		return ledger.CloseGate(*g, as, "said so in "+h.Place.Name, h.By, c.Now())
+	})
+	switch {
+	case errors.Is(err, ledger.ErrIllegal), errors.Is(err, ledger.ErrTaken):
+		return Answered{}, Refusal{err}
+	case err != nil:
+		return Answered{}, err
+	}
+	return h.acted(fmt.Sprintf("gate %s is closed as %s", ask.Gate, as)), c.use(ctx, h, a, ask)
+}
+
 func (c *Control) use(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) error {
 	return c.Asks.Use(ctx, a, ask, h.At, h.Reply.String()+" by "+h.By)
 }
 
-// deny leaves what was asked undone, and takes the alert up: who says no knows.
+// deny leaves what was asked undone, and takes the alert up: who says no knows. Where
+// something is done instead, that is begun.
 func (c *Control) deny(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
+	if ask.Denied != "" {
+		var out Answered
+		err := c.Approver.Deny(ctx, a.AlertKey, h.By, func(denied, instead []fleet.Action) ([]fleet.Message, error) {
+			return c.begun(h, a, ask, denied, instead, &out)
+		})
+		if err != nil {
+			return Answered{}, err
+		}
+		return out, c.use(ctx, h, a, ask)
+	}
 	if err := c.use(ctx, h, a, ask); err != nil {
 		return Answered{}, err
 	}
@@ -122,18 +158,24 @@ func (c *Control) deny(ctx context.Context, h *Incoming, a fleet.Alert, ask flee
 func (c *Control) approveAsked(ctx context.Context, h *Incoming, a fleet.Alert, ask fleet.Ask) (Answered, error) {
 	var out Answered
 	err := c.Approver.Approve(ctx, a.AlertKey, h.By, func(actions []fleet.Action) ([]fleet.Message, error) {
-		if now := c.Asks.AskOf(a.AlertKey, a.Number, actions); now.Hash != ask.Hash {
-			return nil, refusedf("what would be done has just changed: it will be asked anew")
-		}
-		text := "begun:"
-		for _, act := range actions {
-			out.Began = append(out.Began, act.ID)
-			text += fmt.Sprintf(" %s %s;", act.Do, act.Subject)
-		}
-		return []fleet.Message{h.Answer(ledger.Acted(h.Reply, text+" the all-clear follows when it helped"), a.AlertKey)}, nil
+		return c.begun(h, a, ask, actions, actions, &out)
 	})
 	if err != nil {
 		return Answered{}, err
 	}
 	return out, c.use(ctx, h, a, ask)
+}
+
+// begun is the answer that tells what is begun, where what was asked is what would be done
+// now.
+func (c *Control) begun(h *Incoming, a fleet.Alert, ask fleet.Ask, asked, begun []fleet.Action, out *Answered) ([]fleet.Message, error) {
+	if now := c.Asks.AskOf(a.AlertKey, a.Number, asked); now.Hash != ask.Hash {
+		return nil, refusedf("what would be done has just changed: it will be asked anew")
+	}
+	text := "begun:"
+	for _, act := range begun {
+		out.Began = append(out.Began, act.ID)
+		text += fmt.Sprintf(" %s %s;", act.Do, act.Subject)
+	}
+	return []fleet.Message{h.Answer(ledger.Acted(h.Reply, text+" the all-clear follows when it helped"), a.AlertKey)}, nil
 }

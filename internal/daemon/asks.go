@@ -45,7 +45,8 @@ func (b askPort) Use(ctx context.Context, a fleet.Alert, ask fleet.Ask, at fleet
 }
 
 // asks are what people may approve or deny, by the alert: what waits for nothing
-// but their approval, and the dialogs that agents of ours stand at.
+// but their approval, the dialogs that agents of ours stand at, and the gates that wait for a
+// person's word.
 func (s *system) asks(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error) {
 	past, err := s.ledger.Past(ctx, s.world.Now())
 	if err != nil || past.Blind != "" || past.Amnesia || !anyFires(past.Alerts) {
@@ -67,10 +68,12 @@ func (s *system) asks(ctx context.Context) (map[fleet.AlertKey]fleet.Ask, error)
 		}
 		if ask, stands := asking.Dialog(pass.Snapshot, a); stands {
 			out[a.AlertKey] = ask
+		} else if ask, waits := ledger.AskGate(past.Records, a); waits {
+			out[a.AlertKey] = ask
 		}
 	}
 	for _, o := range offers {
-		if n := numbers[o.For]; n > 0 && out[o.For].Dialog == "" {
+		if n := numbers[o.For]; n > 0 && out[o.For].Hash == "" {
 			out[o.For] = s.askAbout(o, n)
 		}
 	}
@@ -113,5 +116,5 @@ func (s *system) countUses(ctx context.Context, asks map[fleet.AlertKey]fleet.As
 
 // askAbout is the ask for what an alert's finding would lead to.
 func (s *system) askAbout(o loop.Offer, number int64) fleet.Ask {
-	return asking.Actions(fleet.Ask{Alert: o.For, Number: number, Refused: o.Refused}, o.Actions, s.actor.Commands)
+	return asking.Actions(fleet.Ask{Alert: o.For, Number: number, Refused: o.Refused}, o.Actions, s.actor)
 }

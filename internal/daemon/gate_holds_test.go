@@ -45,3 +45,36 @@ func TestHolds(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A gate that waits for an item of a vault passes when it is seen to be so far, and for as
+// long as the vault is not seen it is not known.
+func TestAGateWaitsForAnItem(t *testing.T) {
+	when := `vaults.exists(v, v.vault == "ops" && v.id == "publish-030" && v.state == "dispatched")`
+	past := fleet.Past{Records: fleet.Records{Gates: []fleet.Gate{{Head: fleet.Head{ID: "g1"}, Type: fleet.GateCondition, When: when, State: fleet.GateOpen}}}}
+	item := func(state fleet.VaultState) []fleet.VaultItem {
+		return []fleet.VaultItem{{Vault: "ops", ID: "other", State: fleet.VaultDispatched}, {Vault: "ops", ID: "publish-030", State: state}}
+	}
+	for name, c := range map[string]struct {
+		status fleet.Status
+		items  []fleet.VaultItem
+		want   string
+	}{
+		"pending":    {fleet.StatusOK, item(fleet.VaultPending), "false"},
+		"rejected":   {fleet.StatusOK, item(fleet.VaultRejected), "false"},
+		"dispatched": {fleet.StatusOK, item(fleet.VaultDispatched), "true"},
+		"gone":       {fleet.StatusOK, nil, "false"},
+		"stale":      {fleet.StatusStale, item(fleet.VaultDispatched), "unknown"},
+		"not seen":   {fleet.StatusUnknown, nil, "unknown"},
+	} {
+		var snap fleet.Snapshot
+		snap.Vaults = fleet.Part[[]fleet.VaultItem]{Sight: fleet.Sight{Status: c.status}, Value: c.items}
+		(&system{}).holds(past, &snap)
+		got := "unknown"
+		if is, known := snap.Holds[0].Holds.Get(); known {
+			got = map[bool]string{true: "true", false: "false"}[is]
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -78,6 +78,8 @@ func claimOf(s fleet.Subject, t fleet.Target, harmless bool) claim {
 		}
 	case t.Phase != nil:
 		c.ownPaths = []string{t.Phase.Path}
+	case t.Vault != nil:
+		c.ownPaths = []string{t.Vault.Path}
 	case t.Log != nil:
 		c.ownPaths = []string{t.Log.Path}
 	case t.Pipeline != nil: // two pipelines that run one commit are one thing

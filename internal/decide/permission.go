@@ -1,6 +1,11 @@
 package decide
 
-import "custos/internal/fleet"
+import (
+	"slices"
+	"strconv"
+
+	"custos/internal/fleet"
+)
 
 const (
 	hintApply = "custos patrol --apply"
@@ -32,7 +37,7 @@ func askMode(p *pass, r *request) *refusal {
 	if r.run != nil {
 		return nil // it was asked for with the run
 	}
-	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve && !r.isKept() {
+	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve && !r.isKept() && !r.ability.Singly { // whom no --apply lets pass
 		return &refusal{why: "the fleet is in mode observe", hint: hintApply}
 	}
 	return nil
@@ -128,7 +133,7 @@ func askPerson(p *pass, r *request) *refusal {
 
 func askApproval(p *pass, r *request) *refusal {
 	if r.ability.Singly && !(p.policy.Singly && p.policy.ApprovedBy != "") {
-		return &refusal{why: r.wish.Do + " is done only when a person approves of this very alert", hint: "custos approve NUMBER"}
+		return &refusal{why: r.wish.Do + " is done only when a person approves of this very alert", hint: p.hintApprove(r)}
 	}
 	if p.policy.ApprovedBy != "" || p.mode(r) == fleet.ModeAuto || r.byPerson() {
 		return nil
@@ -145,6 +150,24 @@ func askApproval(p *pass, r *request) *refusal {
 	}
 	return &refusal{why: why, hint: hintApply}
 }
+
+// hintApprove approves of one alert, by its number where it is on record, and of an item of
+// a vault as it was seen.
+func (p *pass) hintApprove(r *request) string {
+	hint := "custos approve "
+	i := slices.IndexFunc(p.found.Alerts, func(a fleet.Alert) bool { return a.AlertKey == r.finding.AlertKey })
+	if i < 0 || p.found.Alerts[i].Number == 0 || p.past.NextAlert <= p.found.Alerts[i].Number {
+		return hint + "NUMBER"
+	}
+	hint += strconv.FormatInt(p.found.Alerts[i].Number, 10)
+	if v := r.wish.Target.Vault; v != nil && len(v.Digest) > shortDigest {
+		hint += " --digest " + v.Digest[:shortDigest]
+	}
+	return hint
+}
+
+// shortDigest is how much of a digest people type.
+const shortDigest = 12
 
 // mode returns how far the wish may go when no person says more.
 func (p *pass) mode(r *request) fleet.Mode {

@@ -76,6 +76,7 @@ type Target struct {
 	Landmark  *Landmark    `json:"landmark,omitempty"`
 	Bead      *Bead        `json:"bead,omitempty"`
 	Code      *CodeFacts   `json:"code,omitempty"`
+	Vault     *VaultItem   `json:"vault,omitempty"`
 	// Registration is the target of a spawn: the agent as it is to be.
 	Registration *Registration `json:"registration,omitempty"`
 	// Step is the target of an action on a run: Custos made it, and it is never another's.
@@ -107,6 +108,8 @@ func (t Target) Owner() Owner {
 		return t.Landmark.Owner
 	case t.Code != nil:
 		return OwnerConfigured // custos.toml names it
+	case t.Vault != nil:
+		return t.Vault.Owner
 	case t.Mount != nil:
 		return OwnerConfigured // a message about the machine touches nothing of anyone
 	}

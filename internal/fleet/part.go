@@ -73,6 +73,7 @@ const (
 	PartForge     PartName = "forge"
 	PartCI        PartName = "ci"
 	PartBeads     PartName = "beads"  // work in a tracker of beads
+	PartVaults    PartName = "vaults" // what agents ask people for
 	PartChecks    PartName = "checks" // commands of gates
 
 	PartSpending     PartName = "spending" // what models cost
@@ -83,5 +84,5 @@ const (
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
 		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI,
-		PartBeads, PartChecks, PartSpending, PartCoordination}
+		PartBeads, PartVaults, PartChecks, PartSpending, PartCoordination}
 }

@@ -107,6 +107,7 @@ type Ability struct {
 	Harmless   bool       `json:"harmless,omitempty"` // touches nothing of anyone's (a message): allowed in every mode
 	Starts     bool       `json:"starts,omitempty"`   // starts or resumes something: refused where a person stopped it
 	Singly     bool       `json:"singly,omitempty"`   // only where a person approves of this very alert: no mode and no --apply is enough
+	Denied     string     `json:"denied,omitempty"`   // of one that is done Singly: the action that is done where a person denies
 	Gentle     bool       `json:"gentle,omitempty"`   // does not disturb an agent that works (a checkpoint): no need for it to be still
 }
 

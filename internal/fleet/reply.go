@@ -35,6 +35,9 @@ type Ask struct {
 	Dialog string   // hash of that dialog
 	Yes    string   // names of the choices that approve and deny take
 	No     string
+	Gate   string // that the answer closes; "" where it is about something else
+	// Denied is the action that deny begins; "" where it leaves all as it is.
+	Denied string
 	// Refused is why nothing may be done, even with approval; Hash is then "".
 	Refused string
 }

@@ -22,6 +22,7 @@ type Snapshot struct {
 	Forge     Part[Forge]       `json:"forge"`
 	CI        Part[CI]          `json:"ci"`
 	Beads     Part[[]Bead]      `json:"beads" unread:"rules speak of work, whichever tracker keeps it"`
+	Vaults    Part[[]VaultItem] `json:"vaults"`
 	Checks    Part[[]GateCheck] `json:"checks" unread:"rules speak of gates"`
 	Spending  Part[Spendings]   `json:"spending"`
 	// Holds is what the expressions of open gates say in this very pass, by gate. One
@@ -85,6 +86,8 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.CI.Look()
 	case PartBeads:
 		return s.Beads.Look()
+	case PartVaults:
+		return s.Vaults.Look()
 	case PartChecks:
 		return s.Checks.Look()
 	case PartSpending:
@@ -122,6 +125,8 @@ func PartOf(k Kind) PartName {
 		return PartForge
 	case KindPipeline, KindWorker:
 		return PartCI
+	case KindVault:
+		return PartVaults
 	case KindBudget:
 		return PartSpending
 	case KindWork, KindGate, KindConvoy, KindMail:

@@ -46,6 +46,8 @@ const (
 	KindSchedule Kind = "schedule" // its name
 	KindPool     Kind = "pool"     // its name
 
+	KindVault Kind = "vault" // one item: VAULT/FOLDER/FILE
+
 	KindBudget Kind = "budget" // its name, and / and whose allowance it is where each has its own
 )
 

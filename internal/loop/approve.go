@@ -95,6 +95,47 @@ func (l *Loop) Offer(ctx context.Context, key fleet.AlertKey, by string) (fleet.
 // returns the messages that are committed with it; with an error nothing is done.
 // It waits for the first looks that this rests on, and not for the actions.
 func (l *Loop) Approve(ctx context.Context, key fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
+	return l.answered(ctx, key, by, func(_ fleet.Pass, o Offer) ([]fleet.Action, []fleet.Message, error) {
+		messages, err := consent(o.Actions)
+		return o.Actions, messages, err
+	})
+}
+
+// Deny has done what is done instead of what one alert's finding leads to
+// (fleet.Ability.Denied), because a person denies that. consent is shown what was denied,
+// exactly as it would be done, and what is begun instead; otherwise it is as Approve.
+func (l *Loop) Deny(ctx context.Context, key fleet.AlertKey, by string, consent func(denied, instead []fleet.Action) ([]fleet.Message, error)) error {
+	return l.answered(ctx, key, by, func(p fleet.Pass, o Offer) ([]fleet.Action, []fleet.Message, error) {
+		instead, refused := denial(p, key)
+		if len(instead) == 0 {
+			return nil, nil, fmt.Errorf("%w: %s", ErrNothingOffered, refused)
+		}
+		messages, err := consent(o.Actions, instead)
+		return instead, messages, err
+	})
+}
+
+// denial is what is done about one finding when a person denies what it leads to; or why
+// nothing is.
+func denial(p fleet.Pass, key fleet.AlertKey) ([]fleet.Action, string) {
+	p.Assessment.Findings = slices.Clone(p.Assessment.Findings)
+	for i := range p.Assessment.Findings {
+		f := &p.Assessment.Findings[i]
+		if f.AlertKey != key {
+			continue
+		}
+		f.Wishes = slices.Clone(f.Wishes)
+		for j := range f.Wishes {
+			f.Wishes[j].Do = p.Policy.Abilities[f.Wishes[j].Do].Denied
+		}
+		f.Wishes = slices.DeleteFunc(f.Wishes, func(w fleet.Wish) bool { return w.Do == "" })
+	}
+	o := offer(p, p.Policy, key)
+	return o.Actions, o.Refused
+}
+
+// answered begins what begin returns of what an alert offers, because a person answered.
+func (l *Loop) answered(ctx context.Context, key fleet.AlertKey, by string, begin func(fleet.Pass, Offer) ([]fleet.Action, []fleet.Message, error)) error {
 	l.o.Board.Await(ctx, l.restsOn(key)...)
 	l.turns.Lock()
 	defer l.turns.Unlock()
@@ -105,14 +146,14 @@ func (l *Loop) Approve(ctx context.Context, key fleet.AlertKey, by string, conse
 	if len(o.Actions) == 0 {
 		return fmt.Errorf("%w: %s", ErrNothingOffered, o.Refused)
 	}
-	messages, err := consent(o.Actions)
+	actions, messages, err := begin(p, o)
 	if err != nil {
 		return err
 	}
-	for i := range o.Actions {
-		o.Actions[i].Approved = by
+	for i := range actions {
+		actions[i].Approved = by
 	}
-	if err := l.start(ctx, p, o.Actions, messages); err != nil {
+	if err := l.start(ctx, p, actions, messages); err != nil {
 		return fmt.Errorf("cannot start what was approved: %w", err)
 	}
 	l.Wake("approval")

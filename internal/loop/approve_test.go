@@ -89,6 +89,46 @@ func TestApprove(t *testing.T) {
 	})
 }
 
+// A denial begins what is done instead, and nothing else, and says by whom; where nothing is
+// done instead it begins nothing.
+func TestDeny(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := asking(t)
+		_, offers, err := w.loop.Offers(t.Context(), "ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := offers[0].For
+		says := func(err error) func(denied, instead []fleet.Action) ([]fleet.Message, error) {
+			return func(denied, instead []fleet.Action) ([]fleet.Message, error) {
+				if len(denied) != 1 || denied[0].ID != offers[0].Actions[0].ID || len(instead) != 1 || instead[0].Do != "keep-lock" || instead[0].ID == denied[0].ID {
+					t.Errorf("shown %+v, and instead %+v", denied, instead)
+				}
+				return []fleet.Message{{ID: "r"}}, err
+			}
+		}
+		if err := w.loop.Deny(t.Context(), key, "ann", says(nil)); !errors.Is(err, loop.ErrNothingOffered) || len(w.turns) != 0 {
+			t.Fatalf("with nothing instead: %v, %v", err, w.turns)
+		}
+		w.denied = "keep-lock"
+		no := errors.New("no")
+		if err := w.loop.Deny(t.Context(), key, "ann", says(no)); !errors.Is(err, no) || len(w.turns) != 0 {
+			t.Fatalf("without consent: %v, %v", err, w.turns)
+		}
+		if err := w.loop.Deny(t.Context(), key, "ann", says(nil)); err != nil {
+			t.Fatal(err)
+		}
+		turn := w.turns[len(w.turns)-1]
+		if len(turn.Plan.Actions) != 1 || turn.Plan.Actions[0].Do != "keep-lock" || turn.Plan.Actions[0].Approved != "ann" || len(turn.Outbox) != 1 {
+			t.Errorf("committed %+v", turn)
+		}
+		w.dead, w.frozen = true, "bob"
+		if err := w.loop.Deny(t.Context(), key, "ann", says(nil)); !errors.Is(err, loop.ErrNothingOffered) || !strings.Contains(err.Error(), "frozen") {
+			t.Errorf("frozen: %v", err)
+		}
+	})
+}
+
 // young is asking's machine with a board on which nothing was looked at yet: a look at
 // the locks takes so long, or fails, and one at the repositories longer.
 func young(t *testing.T, took time.Duration, fails error) (w *machine, run func()) {

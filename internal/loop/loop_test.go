@@ -23,6 +23,7 @@ import (
 type machine struct {
 	watches bool   // mode observe
 	frozen  string // by whom, and why
+	denied  string // what is done where a person denies that the lock is removed
 
 	mu      sync.Mutex
 	dead    bool // the lock's holder
@@ -132,6 +133,11 @@ func (w *machine) Journal(p fleet.Pass, done []fleet.Result) error {
 func (w *machine) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := fleet.Policy{Mode: fleet.ModeAuto, Frozen: w.frozen, Budget: fleet.Attempts{Max: 100, In: fleet.Duration(time.Hour)},
 		Abilities: map[string]fleet.Ability{"remove-lock": {Do: "remove-lock", Idempotent: true, Touches: []fleet.PartName{fleet.PartLocks}}}}
+	if w.denied != "" {
+		remove := p.Abilities["remove-lock"]
+		remove.Denied = w.denied
+		p.Abilities["remove-lock"], p.Abilities[w.denied] = remove, fleet.Ability{Do: w.denied, Idempotent: true, Touches: remove.Touches}
+	}
 	if w.watches {
 		p.Mode = fleet.ModeObserve
 	}

@@ -86,6 +86,7 @@ func clip(s *fleet.Snapshot) {
 	s.Locks.Value = slices.Clip(s.Locks.Value)
 	s.Phases.Value = slices.Clip(s.Phases.Value)
 	s.Logs.Value = slices.Clip(s.Logs.Value)
+	s.Vaults.Value = slices.Clip(s.Vaults.Value)
 	s.Extra.Value = slices.Clip(s.Extra.Value)
 }
 

@@ -199,6 +199,7 @@ func sortedSnapshot(s fleet.Snapshot) fleet.Snapshot {
 	s.Repos.Value.Worktrees = sorted(s.Repos.Value.Worktrees, func(w fleet.Worktree) string { return w.Path })
 	s.Locks.Value = sorted(s.Locks.Value, func(l fleet.Lock) string { return l.Path })
 	s.Phases.Value = sorted(s.Phases.Value, func(p fleet.Phase) string { return p.Path })
+	s.Vaults.Value = sorted(s.Vaults.Value, func(v fleet.VaultItem) string { return v.Name })
 	s.Logs.Value = sorted(s.Logs.Value, func(l fleet.Log) string { return l.Path })
 	s.Extra.Value = sorted(s.Extra.Value, func(e fleet.Extra) string { return e.Probe + "\x00" + e.Name })
 	return s

@@ -62,7 +62,7 @@ func writeKeys(b *strings.Builder) {
 		{"spacing", "how far those tries lie apart: growing (left out: the same), each wait is twice the last, beginning with the cooldown; even, the cooldown each time"},
 		{"caused_by", "rules that explain this one: firing for the same subject, or for any subject when they are over host, mount or self; a rule that names itself is told once for all agents of one account"},
 		{"runbook", "the page to read when it fires"},
-		{"lists", "for a rule over convoy, gate, mail or work that asks for no actions: the command that lists them. From the sixth on they are one finding, which counts them"},
+		{"lists", "for a rule over convoy, gate, mail, vault or work that asks for no actions: the command that lists them. From the sixth on they are one finding, which counts them"},
 		{"category", "of `custos doctor`, which tells what the rule finds as a check of that name: " + strings.Join(fleet.Categories(), ", ")},
 		{"enabled", "false switches it off"},
 	} {

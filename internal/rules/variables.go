@@ -52,6 +52,7 @@ func lists() []variable {
 		listed("prs", "pr", "every open pull request", fleet.PartForge, func(s S) []fleet.PullRequest { return s.Forge.Value.Pulls }),
 		listed("pipelines", "pipeline", "every pipeline", fleet.PartCI, func(s S) []fleet.Pipeline { return s.CI.Value.Pipelines }),
 		listed("workers", "worker", "every worker of a CI system", fleet.PartCI, func(s S) []fleet.Worker { return s.CI.Value.Workers }),
+		listed("vaults", "vault", "every item of every vault", fleet.PartVaults, func(s S) []fleet.VaultItem { return s.Vaults.Value }),
 		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
 		listed("gates", "gate", "every gate", fleet.PartCoordination, func(s S) []fleet.GateFacts { return s.Coordination.Value.Gates }),
 		listed("convoys", "convoy", "every convoy", fleet.PartCoordination, func(s S) []fleet.ConvoyFacts { return s.Coordination.Value.Convoys }),
@@ -64,13 +65,13 @@ func lists() []variable {
 func Kinds() []fleet.Kind {
 	return []fleet.Kind{fleet.KindAgent, fleet.KindBudget, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
 		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
-		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
+		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindVault, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }
 
 // targetKinds lists what an action may be done to: the kinds a fleet.Target holds.
 func targetKinds() []fleet.Kind {
 	return []fleet.Kind{fleet.KindAgent, fleet.KindCode, fleet.KindContainer, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock, fleet.KindLog, fleet.KindMount,
-		fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject, fleet.KindRepo, fleet.KindWorker, fleet.KindWorktree}
+		fleet.KindPhase, fleet.KindPipeline, fleet.KindPull, fleet.KindProject, fleet.KindRepo, fleet.KindVault, fleet.KindWorker, fleet.KindWorktree}
 }
 
 // visible lists the variables of a rule over the given kinds: those of every

@@ -53,6 +53,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.PullRequest]("pr", "One open pull request."),
 		structureOf[fleet.Pipeline]("pipeline", "One pipeline, or one run of a workflow."),
 		structureOf[fleet.Worker]("worker", "One worker of a CI system."),
+		structureOf[fleet.VaultItem]("vault", "One item of a vault: what waits for a person's word or to be dispatched, and what was dispatched or rejected within a week."),
 		structureOf[fleet.WorkFacts]("work", "One piece of work of the ledger that is not closed, or work of another tracker that waits for something."),
 		structureOf[fleet.GateFacts]("gate", "One gate that is open, or was closed within a day."),
 		structureOf[fleet.ConvoyFacts]("convoy", "One convoy that is open, or was done within a day."),

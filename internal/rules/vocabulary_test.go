@@ -52,7 +52,7 @@ func TestEveryWordReads(t *testing.T) {
 		"host": &fleet.Host{}, "mount": &fleet.Mount{}, "session": &fleet.Pane{}, "agent": &fleet.Agent{}, "repo": &fleet.Repo{}, "worktree": &fleet.Worktree{},
 		"lock": &fleet.Lock{}, "phase": &fleet.Phase{}, "log": &fleet.Log{}, "part": &Part{}, "self": &fleet.Self{}, "landmark": &fleet.Landmark{}, "extra": &fleet.Extra{}, "plugin": &fleet.PluginFacts{}, "code": &fleet.CodeFacts{}, "receiver": &fleet.Receiver{}, "run": &fleet.RunFacts{},
 		"container": &fleet.Container{}, "project": &fleet.Project{}, "issue": &fleet.Issue{}, "pr": &fleet.PullRequest{}, "pipeline": &fleet.Pipeline{}, "worker": &fleet.Worker{},
-		"work": &fleet.WorkFacts{}, "gate": &fleet.GateFacts{}, "convoy": &fleet.ConvoyFacts{}, "mail": &fleet.MailFacts{},
+		"work": &fleet.WorkFacts{}, "gate": &fleet.GateFacts{}, "convoy": &fleet.ConvoyFacts{}, "mail": &fleet.MailFacts{}, "vault": &fleet.VaultItem{},
 	} {
 		for _, s := range vocabulary() {
 			if s.name != string(kind) {

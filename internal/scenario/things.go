@@ -45,6 +45,7 @@ func things() []thing {
 		one("budget", func(s *fleet.Snapshot) *[]fleet.BudgetFacts { return &s.Spending.Value.Budgets }),
 		one("code", func(s *fleet.Snapshot) *[]fleet.CodeFacts { return &s.Self.Value.Code }),
 		one("landmark", func(s *fleet.Snapshot) *[]fleet.Landmark { return &s.Self.Value.Landmarks }),
+		one("vault", func(s *fleet.Snapshot) *[]fleet.VaultItem { return &s.Vaults.Value }),
 		one("project", func(s *fleet.Snapshot) *[]fleet.Project { return &s.Forge.Value.Projects }),
 		one("issue", func(s *fleet.Snapshot) *[]fleet.Issue { return &s.Forge.Value.Issues }),
 		one("pr", func(s *fleet.Snapshot) *[]fleet.PullRequest { return &s.Forge.Value.Pulls }),

@@ -44,6 +44,8 @@ func Healthy(at fleet.Instant) fleet.Snapshot {
 			Receivers:  []fleet.Receiver{{Name: "phone", Proof: fleet.Known(fleet.Duration(0))}},
 			Code:       []fleet.CodeFacts{{Dir: "/p/.custos", Changes: fleet.Known("")}},
 			Landmarks:  []fleet.Landmark{{Path: "/s", What: "state", Is: "dir", Owner: fleet.OwnerCustos, Open: fleet.Known(false), Hooks: fleet.Known("")}}}},
+		Vaults: fleet.Part[[]fleet.VaultItem]{Sight: ok, Value: []fleet.VaultItem{{Name: "ops/fired/tag.toml", Vault: "ops", ID: "tag", Path: "/v/fired/tag.toml", Owner: fleet.OwnerConfigured,
+			State: fleet.VaultDispatched, Age: hours(1), Movable: fleet.Known(false)}}},
 		Extra:  fleet.Part[[]fleet.Extra]{Sight: ok},
 		Engine: fleet.Part[fleet.Engine]{Sight: ok, Value: healthyEngine()},
 		Forge:  fleet.Part[fleet.Forge]{Sight: ok, Value: healthyForge()},

@@ -25,6 +25,21 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// To deny takes a person, too.
+func TestDeny(t *testing.T) {
+	w := newWorld()
+	got, err := client(w).Deny(t.Context(), 3, api.ApproveOrder{By: "ann"})
+	if err != nil || got.Number != 3 || got.By != "ann" || len(got.Actions) != 1 || len(w.approved) != 1 {
+		t.Errorf("%+v, %v: %v", got, err, w.approved)
+	}
+	w.agent = "builder"
+	_, err = client(w).Deny(t.Context(), 3, api.ApproveOrder{By: "ann"})
+	wantError(t, err, api.Forbidden, "it takes a person")
+	if len(w.approved) != 1 {
+		t.Errorf("denied %v", w.approved)
+	}
+}
+
 // What is approved is what was shown: where something else would be done by now, nothing is.
 func TestApproveWhatWasShown(t *testing.T) {
 	w := newWorld()

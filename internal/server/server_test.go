@@ -154,6 +154,14 @@ func (w *world) Beat(_ context.Context, agent string) (fleet.Instant, error) {
 	return instant(0), nil
 }
 
+// Deny notes who denied what.
+func (w *world) Deny(ctx context.Context, of fleet.AlertKey, by string, consent func(denied, instead []fleet.Action) ([]fleet.Message, error)) error {
+	w.approved = append(w.approved, "not "+of.String()+" by "+by)
+	actions, _, _ := w.Offer(ctx, of, by)
+	_, err := consent(actions, actions)
+	return err
+}
+
 // Approve notes who approved of what.
 func (w *world) Approve(ctx context.Context, of fleet.AlertKey, by string, consent func([]fleet.Action) ([]fleet.Message, error)) error {
 	w.approved = append(w.approved, of.String()+" by "+by)

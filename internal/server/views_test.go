@@ -59,7 +59,7 @@ func passOf(b []byte) (fleet.Pass, error) {
 	for _, name := range fleet.PartNames() {
 		p.Snapshot.Sight(name).Status = fleet.StatusOK
 	}
-	for _, name := range []fleet.PartName{fleet.PartEngine, fleet.PartForge, fleet.PartCI, fleet.PartBeads, fleet.PartChecks} { // not configured
+	for _, name := range []fleet.PartName{fleet.PartEngine, fleet.PartForge, fleet.PartCI, fleet.PartBeads, fleet.PartVaults, fleet.PartChecks} { // not configured
 		p.Snapshot.Sight(name).Status = fleet.StatusAbsent
 	}
 	d := json.NewDecoder(bytes.NewReader(b))

@@ -83,6 +83,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Spending.Value.Budgets, func(b fleet.BudgetFacts) string { return b.Name }, of.Name, budgetFacts)
 	case fleet.KindCode:
 		return found(s.Self.Value.Code, func(c fleet.CodeFacts) string { return c.Dir }, of.Name, codeFacts)
+	case fleet.KindVault:
+		return found(s.Vaults.Value, func(v fleet.VaultItem) string { return v.Name }, of.Name, vaultFacts)
 	case fleet.KindLandmark:
 		return found(s.Self.Value.Landmarks, func(l fleet.Landmark) string { return l.Path }, of.Name, landmarkFacts)
 	case fleet.KindSelf:

@@ -40,6 +40,17 @@ func selfFacts(s *fleet.Snapshot) []string {
 	return out
 }
 
+func vaultFacts(v fleet.VaultItem) []string {
+	out := []string{vaultLine(v), "file " + v.Path}
+	if v.Digest != "" {
+		out = append(out, "SHA-256 "+v.Digest)
+	}
+	if v.State == fleet.VaultPending {
+		out = append(out, "A person's word to Custos moves it: "+leafBool(v.Movable))
+	}
+	return append(out, owner(v.Owner))
+}
+
 func landmarkFacts(l fleet.Landmark) []string {
 	out := []string{fmt.Sprintf("%s for %s, mode %#o", cmp.Or(map[string]string{"dir": "folder"}[l.Is], l.Is), l.What, l.Mode), "Others get at it: " + leafBool(l.Open)}
 	if wrong, known := l.Hooks.Get(); known && wrong != "" {

@@ -143,6 +143,9 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 		return attach
 	}
 	for _, k := range skipped {
+		if k.For == a.AlertKey && p.Policy.Abilities[k.Do].Singly {
+			break // its story shows what would be done, and how to say so
+		}
 		if k.For == a.AlertKey && k.Hint != "" {
 			return k.Hint
 		}

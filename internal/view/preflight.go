@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"sort"
@@ -46,6 +47,9 @@ func Preflight(s fleet.Snapshot, places []Listening) api.Preflight {
 		section("pending-escalations", "Pending escalations", s.Phases.Sight, escalationLines(s.Phases.Value)),
 		replySection(places),
 	}}
+	if !notLookedFor(s.Vaults.Sight) {
+		out.Sections = append(out.Sections, section("pending-vault-items", "Pending vault items", s.Vaults.Sight, vaultLines(s.Vaults.Value)))
+	}
 	if repos := s.Repos.Value.Repos; len(repos) > 0 {
 		out.Sections = append(out.Sections, section("repositories", "Repositories", s.Repos.Sight, Each(repos, repoLine)))
 	}
@@ -183,6 +187,27 @@ func escalationLines(list []fleet.Phase) []string {
 		}
 	}
 	return out
+}
+
+// vaultLines lists what waits for a person, and what was approved of and is not dispatched.
+func vaultLines(list []fleet.VaultItem) (out []string) {
+	for _, v := range list {
+		if v.State != fleet.VaultDispatched && v.State != fleet.VaultRejected {
+			out = append(out, vaultLine(v))
+		}
+	}
+	return out
+}
+
+func vaultLine(v fleet.VaultItem) string {
+	line := fmt.Sprintf("%s: %s", v.Name, cmp.Or(v.Title, "(no title)"))
+	if v.State == fleet.VaultMissing {
+		line = fmt.Sprintf("%s: secrets are missing", v.Name)
+	}
+	if len(v.Secrets) > 0 {
+		line += " [" + strings.Join(v.Secrets, ", ") + "]"
+	}
+	return line + fmt.Sprintf(" (%s for %s)", v.State, LeafSpan(v.Age))
 }
 
 func lockLine(l fleet.Lock) string {

@@ -74,6 +74,8 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return n, fleet.Counted(n, "pipeline") + ", " + fleet.Counted(len(s.CI.Value.Workers), "worker")
 	case fleet.PartBeads:
 		return count(len(s.Beads.Value), "bead")
+	case fleet.PartVaults:
+		return count(len(s.Vaults.Value), "vault item")
 	case fleet.PartChecks:
 		return count(len(s.Checks.Value), "check")
 	case fleet.PartSpending:

@@ -175,6 +175,11 @@ func storyHints(a StoryOf, s api.Story, alerts []fleet.Alert, p fleet.Pass) []ap
 			out = append(out, api.Hint{Command: d.Held.Hint, What: "approve of " + d.Do})
 		}
 	}
+	for _, k := range s.Skipped {
+		if strings.HasPrefix(k.Hint, "custos approve ") && !strings.HasSuffix(k.Hint, "NUMBER") {
+			out = append(out, api.Hint{Command: k.Hint, What: "approve of " + k.Do})
+		}
+	}
 	if len(s.Planned) > 0 {
 		out = append(out, api.Hint{Command: "custos patrol --apply", What: "do what is planned"})
 	}

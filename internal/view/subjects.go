@@ -51,6 +51,9 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, l := range s.Self.Value.Landmarks {
 		add(fleet.KindLandmark, l.Path)
 	}
+	for _, v := range s.Vaults.Value {
+		add(fleet.KindVault, v.Name)
+	}
 	out = append(out, elsewhereSubjects(s)...)
 	for _, name := range fleet.PartNames() {
 		add(fleet.KindPart, string(name))

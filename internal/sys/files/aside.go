@@ -24,20 +24,10 @@ var ErrChanged = errors.New("changed")
 // file's content through f.
 func SetAside(path string, f *os.File, want Identity, at time.Time, check func() error) (string, error) {
 	aside := AsideName(path, at.UTC().Format("20060102T150405.000000000Z"))
-	if err := rename(path, aside); err != nil {
+	if err := move(byPath(path), byPath(aside), f, want, check); err != nil {
 		return "", fmt.Errorf("cannot set %s aside: %w", path, err)
 	}
-	err := isStill(aside, f, want)
-	if err == nil && check != nil {
-		err = check()
-	}
-	if err == nil {
-		return aside, nil
-	}
-	if back := rename(aside, path); back != nil {
-		return "", fmt.Errorf("cannot put %s back (it is at %s): %w, after: %w", path, aside, back, err)
-	}
-	return "", fmt.Errorf("cannot set %s aside: %w", path, err)
+	return aside, nil
 }
 
 // AsideName returns the name SetAside gives to path; stamp is the time of the act.
@@ -45,8 +35,34 @@ func AsideName(path, stamp string) string {
 	return filepath.Join(filepath.Dir(path), ownPrefix+"removed-"+filepath.Base(path)+"-"+stamp)
 }
 
-func isStill(path string, f *os.File, want Identity) error {
-	moved, err := Lstat(path)
+// spot is where a file lies: a name in an open folder, or a path.
+type spot struct {
+	dir  int // unix.AT_FDCWD for a path
+	name string
+}
+
+func byPath(path string) spot { return spot{unix.AT_FDCWD, path} }
+
+// move renames as SetAside says, and puts back what is not what it was.
+func move(from, to spot, f *os.File, want Identity, check func() error) error {
+	if err := rename(from, to); err != nil {
+		return err
+	}
+	err := isStill(to, f, want)
+	if err == nil && check != nil {
+		err = check()
+	}
+	if err == nil {
+		return nil
+	}
+	if back := rename(to, from); back != nil {
+		return fmt.Errorf("cannot put it back (it is at %s): %w, after: %w", to.name, back, err)
+	}
+	return err
+}
+
+func isStill(at spot, f *os.File, want Identity) error {
+	moved, err := at.lstat()
 	if err != nil {
 		return err
 	}
@@ -60,17 +76,26 @@ func isStill(path string, f *os.File, want Identity) error {
 	return nil
 }
 
+func (s spot) lstat() (Info, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return Info{}, &fs.PathError{Op: "lstat", Path: s.name, Err: err}
+	}
+	return info(&st, s.name)
+}
+
 // rename never replaces an existing file. Where the file system cannot promise
 // that by itself, we look first.
-func rename(from, to string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+func rename(from, to spot) error {
+	err := unix.Renameat2(from.dir, from.name, to.dir, to.name, unix.RENAME_NOREPLACE)
 	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(to.dir, to.name, &st, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrExist
 	}
-	return unix.Rename(from, to)
+	return unix.Renameat(from.dir, from.name, to.dir, to.name)
 }
 
 // Locked says whether some process holds f by flock or by a POSIX or OFD lock.

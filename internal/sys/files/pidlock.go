@@ -64,7 +64,7 @@ func (l PIDLock) Place(pid int) error {
 	}
 	err = l.writeMark(placed{Lock: is, PID: pid})
 	if err == nil {
-		err = rename(temp, l.Path)
+		err = rename(byPath(temp), byPath(l.Path))
 	}
 	if err != nil {
 		os.Remove(temp)

@@ -32,6 +32,9 @@ type Info struct {
 	GID    uint32
 	Mode   fs.FileMode // permission bits
 	Blocks int64       // bytes really taken on disk
+	// Changed is when it, its name, its place or its mode was changed last, by the
+	// kernel's own word: nanoseconds since 1970. Unlike MTime no program can set it.
+	Changed int64
 }
 
 // Modified returns the time of the last change.
@@ -98,13 +101,7 @@ func Stat(f *os.File) (Info, error) {
 }
 
 // Lstat describes the file a path names, and follows no link.
-func Lstat(path string) (Info, error) {
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return Info{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
-	}
-	return info(&st, path)
-}
+func Lstat(path string) (Info, error) { return byPath(path).lstat() }
 
 func info(st *unix.Stat_t, path string) (Info, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -113,7 +110,7 @@ func info(st *unix.Stat_t, path string) (Info, error) {
 	return Info{
 		Identity: Identity{Device: uint64(st.Dev), Inode: st.Ino, MTime: st.Mtim.Nano(), Size: st.Size},
 		Links:    uint64(st.Nlink), UID: st.Uid, GID: st.Gid,
-		Mode: fs.FileMode(st.Mode & 0o777), Blocks: st.Blocks * 512,
+		Mode: fs.FileMode(st.Mode & 0o777), Blocks: st.Blocks * 512, Changed: st.Ctim.Nano(),
 	}, nil
 }
 
