@@ -67,6 +67,8 @@ type Status struct {
 	Silent     string         `json:"silent,omitempty"` // why the daemon there is was not asked
 	PID        int            `json:"pid,omitempty"`
 	Version    string         `json:"version"`
+	Program    string         `json:"program,omitempty"` // of the daemon, as a path; "" where that is not known
+	Config     string         `json:"config,omitempty"`  // custos.toml of the daemon; "" where there is none
 	Started    *time.Time     `json:"started,omitempty"`
 	Mode       string         `json:"mode"`
 	Frozen     string         `json:"frozen,omitempty"`

@@ -71,8 +71,8 @@ func newOwn(w *World) (*Own, error) {
 // variable alone is not enough, for what a service has started inherits it.
 func (w *World) scope() tmux.Scope {
 	text, err := os.ReadFile("/proc/self/cgroup")
-	user, is := systemd.InService(string(text), os.Getuid())
-	if err != nil || !is || w.Getenv("INVOCATION_ID") == "" {
+	unit, user := systemd.InService(string(text), os.Getuid())
+	if err != nil || unit == "" || w.Getenv("INVOCATION_ID") == "" {
 		return tmux.Scope{}
 	}
 	return tmux.Scope{Before: func(name string) [][]string { return systemd.InScope(user, name) },

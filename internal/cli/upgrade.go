@@ -24,9 +24,11 @@ pass within a minute, or ends, the old programs are put back, and the ledger, wh
 new ones had brought it up to date. Agents keep running, whatever happens.
 
 Nothing is fetched. Without --from it says how it stands: versions, backups, and what
-was cut off. What a package manager has put in its place is left to that one. The key is
-release.pub beside custos.toml, unless --key names it.`,
-		Example: "  custos upgrade --from custos_0.2.0_linux_amd64.tar.gz --key custos.pub\n  custos upgrade --from custos_0.2.0_linux_amd64.tar.gz --dry-run",
+was cut off. --check says what is in the archive, and what would be refused. What a
+package manager has put in its place is left to that one. The key is release.pub beside
+custos.toml, unless --key names it. Programs that do not read the ledger any more are
+refused, and the backup that they read is named.`,
+		Example: "  custos upgrade --check --from custos_0.2.0_linux_amd64.tar.gz --key custos.pub\n  custos upgrade --from custos_0.2.0_linux_amd64.tar.gz",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.upgrade(cmd, o) },
 	}
@@ -36,6 +38,7 @@ release.pub beside custos.toml, unless --key names it.`,
 	c.Flags().BoolVar(&o.Check, "check", false, "say what it is, and what would be refused; change nothing")
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "say each step; change nothing")
 	c.Flags().BoolVar(&o.Settle, "settle", false, "put right what was cut off")
+	c.MarkFlagsMutuallyExclusive("key", "unsigned")
 	return c
 }
 

@@ -39,6 +39,12 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 
 func (s *system) daemonStatus(out *api.Status) {
 	out.PID, out.Socket, out.Started = os.Getpid(), fleet.Path(Socket(s.cfg)), &s.world.StartedAt.Wall
+	if own, err := os.Executable(); err == nil {
+		out.Program = fleet.Path(own)
+	}
+	if s.cfg.Found {
+		out.Config = fleet.Path(s.cfg.File)
+	}
 	if out.LastPatrol != nil {
 		next := out.LastPatrol.Add(s.loop.Interval()).Truncate(time.Second)
 		out.NextPatrol = &next

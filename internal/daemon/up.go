@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,11 +44,15 @@ func Up(ctx context.Context, cfg config.Config, o Options) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("cannot keep the memory of the daemon to itself: %w", err)
 	}
-	if said, again, err := upgrade.Mend(ctx, cfg, o.Version); err != nil || said != "" {
-		fmt.Fprintln(o.Stderr, cmp.Or(said, "cannot start"))
-		if again || err != nil {
-			return cmp.Or(err, upgrade.Become())
-		}
+	said, again, err := upgrade.Mend(ctx, cfg, o.Version)
+	if err != nil {
+		return fmt.Errorf("cannot start: %w", err)
+	}
+	if said != "" {
+		fmt.Fprintln(o.Stderr, said)
+	}
+	if again {
+		return upgrade.Become()
 	}
 	upgrade.TakeOver()
 	if err := shim.SameRelease(ctx, o.Version, release.Programs()[1:]); err != nil {

@@ -31,19 +31,6 @@ spawn_memory = "0"
 settle = "200ms"
 `
 
-// another builds the programs once more, as another version: they are other files.
-func another(t *testing.T, version string) string {
-	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-X main.version="+version, "-o", dir+"/",
-		"custos/cmd/custos", "custos/cmd/custos-shim", "custos/cmd/custos-hook")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build: %v\n%s", err, out)
-	}
-	return dir
-}
-
 // down ends the daemon as a person does, and waits for its process.
 func (w *town) down() {
 	w.Helper()
@@ -118,7 +105,7 @@ type before struct {
 // TestUpgrade takes the daemon down and starts another build: the same agents, each
 // once, open orders and windows as they were, and the end of those that died meanwhile.
 func TestUpgrade(t *testing.T) {
-	next := another(t, "2.0.0-next")
+	next := built(t, "2.0.0-next", "")
 	w := newTown(t, loopConfig)
 	w.spawn("calm", "reply hello", false)
 	w.spawn("quiet", "work 1h", true)
@@ -151,7 +138,7 @@ func TestUpgrade(t *testing.T) {
 	t.Run("same agents", func(t *testing.T) { w.sameAgents(t, was) })
 	t.Run("ends are known", func(t *testing.T) { w.endsAreKnown(t) })
 	t.Run("windows are there", func(t *testing.T) { w.windowsAreThere(t, was) })
-	t.Run("nudge is delivered", func(t *testing.T) { w.nudgeIsDelivered(t, was) })
+	t.Run("nudge is delivered", func(t *testing.T) { w.nudgeIsDelivered(t, was, "busy") })
 }
 
 // leave brings everything about, and notes it.
@@ -234,12 +221,12 @@ func (w *town) windowsAreThere(t *testing.T, was before) {
 	}
 }
 
-func (w *town) nudgeIsDelivered(t *testing.T, was before) {
+func (w *town) nudgeIsDelivered(t *testing.T, was before, agent string) {
 	o, err := w.client().OrderState(t.Context(), was.nudge.ID)
 	if err != nil || o.State != "queued" || !o.At.Equal(was.nudge.At) {
 		t.Fatalf("the nudge was %+v and is %+v, %v", was.nudge, o, err)
 	}
-	if o := w.order(api.OrderRequest{Do: "interrupt", Agent: "busy"}); o.State != "done" {
+	if o := w.order(api.OrderRequest{Do: "interrupt", Agent: agent}); o.State != "done" {
 		t.Fatalf("interrupt: %+v\n%s", o, w.said)
 	}
 	await(t, func() string { return fmt.Sprintf("%+v\n%s", o, w.said) }, func() bool {

@@ -24,11 +24,11 @@ func Backup(ctx context.Context, path string, now time.Time) (string, error) {
 	return b.Path, failed("back the database up", err)
 }
 
-// Restore puts the newest backup that this program reads in the place of a database of a newer
+// Restore puts the newest backup of a schema that is known in the place of a database of a newer
 // one, and says where each lies now; "" where there is nothing to put back. The lock of the one
 // writer must be held.
-func Restore(ctx context.Context, path string, now time.Time) (from, aside string, err error) {
-	from, err = backups.Restore(ctx, path, Schema(), func() (err error) {
+func Restore(ctx context.Context, path string, known int, now time.Time) (from, aside string, err error) {
+	from, err = backups.Restore(ctx, path, known, func() (err error) {
 		aside, err = setAsideFile(path, "newer", now)
 		return err
 	})

@@ -127,7 +127,7 @@ func TestABackupIsPutBack(t *testing.T) {
 		_, err = db.Exec(fmt.Sprintf("PRAGMA user_version=%d; UPDATE meta SET value = '8' WHERE key = 'patrol'", Schema()+1))
 		ok(t, errors.Join(err, db.Close()))
 	}
-	if from, aside, err := Restore(t.Context(), path, epoch); from+aside != "" || err != nil {
+	if from, aside, err := Restore(t.Context(), path, Schema(), epoch); from+aside != "" || err != nil {
 		t.Errorf("of a database that is not newer: %q, %q, %v", from, aside, err)
 	}
 	raise()
@@ -135,7 +135,7 @@ func TestABackupIsPutBack(t *testing.T) {
 	if wantErr(t, err, ErrNewer); !strings.Contains(err.Error(), saved) {
 		t.Errorf("the refusal does not name the backup: %v", err)
 	}
-	from, aside, err := Restore(t.Context(), path, epoch)
+	from, aside, err := Restore(t.Context(), path, Schema(), epoch)
 	if err != nil || from != saved || aside != path+".newer-20261120T090000Z" {
 		t.Fatalf("restored from %q, and set aside as %q: %v", from, aside, err)
 	}
@@ -146,7 +146,7 @@ func TestABackupIsPutBack(t *testing.T) {
 		t.Errorf("what was set aside is of schema %d and patrol %s", schema, patrol)
 	}
 	ok(t, os.Remove(path)) // as if it had been cut off between the two
-	if from, aside, err := Restore(t.Context(), path, epoch); from != saved || aside == "" || err != nil {
+	if from, aside, err := Restore(t.Context(), path, Schema(), epoch); from != saved || aside == "" || err != nil {
 		t.Errorf("gone on with: %q, %q, %v", from, aside, err)
 	}
 	if schema, patrol := holds(t, path); schema != Schema() || patrol != "7" {
@@ -154,7 +154,7 @@ func TestABackupIsPutBack(t *testing.T) {
 	}
 	raise()
 	ok(t, os.Remove(saved))
-	if _, _, err := Restore(t.Context(), path, epoch); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "there is no backup") {
+	if _, _, err := Restore(t.Context(), path, Schema(), epoch); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), "there is no backup") {
 		t.Errorf("without a backup that fits: %v", err)
 	}
 	if schema, _ := holds(t, path); schema != Schema()+1 {

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 	"custos/internal/release"
 	"custos/internal/store/backups"
 	"custos/internal/sys/files"
@@ -40,6 +41,7 @@ type Report struct {
 	Open    string   `json:"open,omitempty"`   // what was cut off
 	Last    *State   `json:"last,omitempty"`   // upgrade there was
 	Backups []string `json:"backups"`          // of the ledger, oldest first
+	Others  []int    `json:"others,omitempty"` // processes of more daemons of the same programs, which go on as they are
 	Plan    []Stage  `json:"plan,omitempty"`   // what would be done
 	Done    bool     `json:"done"`             // the new programs are in their places
 }
@@ -54,60 +56,72 @@ type Stage struct {
 const within = time.Minute
 
 // Do does what a person asks for. say is told what is done now.
-func (w World) Do(ctx context.Context, version string, o Order, say func(string)) (Report, error) {
-	r := Report{Version: version, Dir: filepath.Dir(w.Own), Backups: []string{}}
-	r.Owner, _ = Owner(ctx, w.Getenv, w.Own)
+func (w World) Do(ctx context.Context, version string, o Order, say func(string)) (r Report, err error) {
+	r = Report{Version: version, Dir: filepath.Dir(w.Own), Backups: []string{}, Others: others(w.Own, presence.Find(w.Config.StateDir))}
+	if o.Settle && (o.From != "" || o.Check || o.DryRun) {
+		return r, refused(errors.New("--settle puts right what was cut off, and goes with nothing else"))
+	}
+	if err = w.fill(ctx, &r); err != nil {
+		return r, err
+	}
+	if o.From == "" && !o.Settle {
+		r.Owner, _, err = Owner(ctx, w.Getenv, w.Own, "")
+		return r, err
+	}
+	d, err := Find(ctx, w)
+	switch {
+	case err != nil:
+		return r, refused(err)
+	case o.Settle:
+		return r, w.settle(ctx, version, d, &r, say)
+	}
+	return r, w.exchange(ctx, version, d, o, &r, say)
+}
+
+// fill finds out how it stands.
+func (w World) fill(ctx context.Context, r *Report) error {
 	last, err := ReadState(w.Config.StateDir)
 	if err != nil {
-		return r, err
+		return fmt.Errorf("%w: remove it, where the three programs in %s are of one version", err, r.Dir)
 	}
 	if r.Open = last.Words(); last.Phase != "" {
 		r.Last = &last
 	}
 	all, err := backups.List(LedgerFile(w.Config))
 	if err != nil {
-		return r, err
+		return err
 	}
 	for _, b := range all {
 		r.Backups = append(r.Backups, b.Path)
 	}
-	daemon, err := w.daemon(ctx, &r, o)
-	switch {
-	case err != nil:
-		return r, err
-	case o.Settle:
-		return r, w.settle(ctx, version, daemon, &r, say)
-	case o.From == "":
-		return r, nil
+	if w.Runs() {
+		s, _ := w.status(ctx) // one that does not answer is of no version
+		r.Daemon = s.Version
 	}
-	return r, w.exchange(ctx, version, daemon, o, &r, say)
+	return nil
 }
 
-// daemon finds the one there is, and refuses one that cannot be exchanged.
-func (w World) daemon(ctx context.Context, r *Report, o Order) (Daemon, error) {
-	d, err := Find(ctx, w)
-	if err != nil || !w.Runs() {
-		return d, refused(err)
+// mayExchange refuses a daemon of which it could not be told how it becomes another one. What
+// none runs is not refused. It returns the socket of that one; "" for none.
+func (w World) mayExchange(ctx context.Context, r Report, d Daemon) (socket string, err error) {
+	if !w.Runs() {
+		return "", nil
 	}
-	c, err := w.Dial(ctx)
-	if err == nil {
-		defer c.Close()
-		var s api.Status
-		if s, err = c.Status(ctx); err == nil {
-			r.Daemon = s.Version
-		}
-	}
-	switch {
-	case o.From == "" || o.Check:
-		return d, nil
+	s, err := w.status(ctx)
+	switch own := fleet.Path(w.Own); {
 	case err != nil:
-		return d, err
-	case r.Daemon != r.Version:
-		return d, &api.Error{Kind: api.BadInput, Hint: "custos down && custos up", Message: fmt.Sprintf("cannot upgrade: the daemon is %s, and this program %s: have the daemon begin anew as this one, or ask the program of the daemon", r.Daemon, r.Version)}
-	case presence.Find(w.Config.StateDir) == 1:
-		return d, refused(errors.New("the daemon is process 1 of a container: start one of a newer image"))
+		return "", err
+	case s.Version != r.Version:
+		return "", &api.Error{Kind: api.BadInput, Hint: "custos down && custos up", Message: fmt.Sprintf("cannot upgrade: the daemon is %s, and this program %s: have the daemon begin anew as this one, or ask the program of the daemon", s.Version, r.Version)}
+	case s.Program != own:
+		return "", &api.Error{Kind: api.BadInput, Hint: s.Program + " upgrade", Message: fmt.Sprintf("cannot upgrade: the daemon is %s, and this program %s: each has its own place", s.Program, own)}
+	case s.PID == 1:
+		return "", errors.New("the daemon is process 1 of a container: start one of a newer image")
 	}
-	return d, nil
+	if _, err := d.Well(ctx); err != nil {
+		return "", fmt.Errorf("the daemon is not well, so that nothing would tell whether the new one is (%w): custos health says more; without a daemon (custos down) no proof is asked for", err)
+	}
+	return s.Socket, nil
 }
 
 // refused is an error of what was asked for: nothing was changed. nil stays nil.
@@ -134,34 +148,44 @@ func (w World) upgrade(version string, d Daemon, config string, say func(string)
 }
 
 func (w World) exchange(ctx context.Context, version string, d Daemon, o Order, r *Report, say func(string)) error {
-	file, err := filepath.Abs(o.From)
-	if err != nil {
-		return refused(err)
-	}
-	key, err := w.key(o)
-	if err != nil {
-		return refused(err)
-	}
 	say("verify the release")
-	a, err := Verify(file, key)
+	v, err := w.verify(o)
 	if err != nil {
 		return refused(err)
 	}
-	r.To, r.Signed = a.Version, key != nil
-	if err := w.mayChange(ctx, file); err != nil {
+	if r.To, r.Signed = v.Version, !o.Unsigned; r.To == version {
+		return nil
+	}
+	if err := w.mayChange(ctx, v); err != nil {
 		return refused(err)
 	}
-	r.Plan = plan(file, r.Dir, LedgerFile(w.Config), r.Daemon != "")
-	if o.Check || o.DryRun || a.Version == version {
+	socket, err := w.mayExchange(ctx, *r, d)
+	if err != nil {
+		return refused(err)
+	}
+	r.Plan = plan(v, r.Dir, LedgerFile(w.Config), socket)
+	if o.Check || o.DryRun {
 		return nil
 	}
 	config := ""
 	if w.Config.Found {
 		config = w.Config.File
 	}
-	s, err := w.upgrade(version, d, config, say).Run(ctx, a.Version, From(file, a))
+	s, err := w.upgrade(version, d, config, say).Run(ctx, v.Version, v.Unpack)
 	r.Last, r.Plan, r.Done = &s, nil, s.Phase == Done
 	return err
+}
+
+func (w World) verify(o Order) (Verified, error) {
+	file, err := filepath.Abs(o.From)
+	if err != nil {
+		return Verified{}, err
+	}
+	key, err := w.key(o)
+	if err != nil {
+		return Verified{}, err
+	}
+	return Verify(file, key)
 }
 
 // key reads the key that is to vouch for a release; nil where a person has said that none is to.
@@ -173,7 +197,7 @@ func (w World) key(o Order) ([]byte, error) {
 	if file == "" {
 		file = filepath.Join(filepath.Dir(w.Config.File), "release.pub")
 	}
-	text, err := os.ReadFile(file)
+	text, err := files.ReadOthers(file, largestSums)
 	if errors.Is(err, fs.ErrNotExist) && o.Key == "" {
 		return nil, fmt.Errorf("no key is there to verify the release with: --key FILE names the public key, or put it at %s; --unsigned takes a release that nobody vouches for", file)
 	}
@@ -184,10 +208,17 @@ func (w World) key(o Order) ([]byte, error) {
 }
 
 // mayChange refuses a folder of programs that is not ours to change, or has no room.
-func (w World) mayChange(ctx context.Context, archive string) error {
+func (w World) mayChange(ctx context.Context, v Verified) error {
 	dir := filepath.Dir(w.Own)
-	if who, command := Owner(ctx, w.Getenv, w.Own); who != "" {
+	who, command, err := Owner(ctx, w.Getenv, w.Own, v.Version)
+	if err != nil {
+		return err
+	}
+	if who != "" {
 		return &api.Error{Kind: api.BadInput, Hint: command, Message: fmt.Sprintf("cannot upgrade: %s was put there by %s, which has to exchange it; have the daemon begin anew then", w.Own, who)}
+	}
+	if info, err := os.Stat(w.Config.StateDir); err == nil && int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user, who is to upgrade: what is written there now, that user's daemon could not read", w.Config.StateDir)
 	}
 	if err := unix.Access(dir, unix.W_OK); err != nil {
 		return fmt.Errorf("the folder of the programs, %s, cannot be written to: %w", dir, err)
@@ -200,7 +231,7 @@ func (w World) mayChange(ctx context.Context, archive string) error {
 	for _, need := range []struct {
 		in, of string
 		times  int64
-	}{{dir, archive, 5}, {w.Config.StateDir, LedgerFile(w.Config), 3}} { // unpacked; and copied, once more by a migration
+	}{{dir, v.file, 5}, {w.Config.StateDir, LedgerFile(w.Config), 3}} { // unpacked; and copied, once more by a migration
 		info, err := os.Stat(need.of)
 		room, bad := files.Room(need.in)
 		if err == nil && bad == nil && room < need.times*info.Size() {
@@ -210,23 +241,25 @@ func (w World) mayChange(ctx context.Context, archive string) error {
 	return nil
 }
 
-// plan says what would be done.
-func plan(file, dir, ledger string, daemon bool) []Stage {
-	beside := filepath.Join(dir, besides)
-	var keep, swap []string
+// plan says what would be done; socket is the daemon's.
+func plan(v Verified, dir, ledger, socket string) []Stage {
+	p := programs{dir: dir}
+	var members, keep, swap []string
 	for _, name := range release.Programs() {
-		keep = append(keep, fmt.Sprintf("ln %s/%s %s/old/%s", dir, name, beside, name))
-		swap = append(swap, fmt.Sprintf("mv %s/new/%s %s/%s", beside, name, dir, name))
+		members = append(members, v.Folder()+"/"+name)
+		keep = append(keep, api.Typed("ln", p.now(name), p.old(name)))
+		swap = append(swap, api.Typed("mv", p.next(name), p.now(name)))
 	}
 	out := []Stage{
-		{"unpack the new programs", []string{fmt.Sprintf("tar -xzf %s --strip-components=1 -C %s/new %s", file, beside, strings.Join(release.Programs(), " "))}},
-		{"try the new programs", []string{beside + "/new/custos version --json", beside + "/new/custos config check"}},
-		{"back the ledger up", []string{fmt.Sprintf("sqlite3 %s \".backup %s/custos-vSCHEMA-TIME.db\"", ledger, backups.Dir(ledger))}},
+		{"unpack the new programs", []string{api.Typed("mkdir", "-p", p.next(""), p.old(""), backups.Dir(ledger)), api.Typed(append([]string{"tar", "-xzf", v.file, "--strip-components=1", "-C", p.next("")}, members...)...)}},
+		{"try the new programs", []string{api.Typed(p.next("custos"), "version", "--json"), api.Typed(p.next("custos"), "config", "check")}},
+		{"back the ledger up", []string{api.Typed("sqlite3", ledger, ".backup '"+backups.Dir(ledger)+"/custos-vSCHEMA-TIME.db'")}},
 		{"keep the old programs", keep},
 		{"exchange the programs", swap},
 	}
-	if daemon {
-		out = append(out, Stage{"have the daemon go on as the new one", []string{"POST /v1/become"}}, Stage{"wait until the new daemon is well", []string{"custos health"}})
+	if socket != "" {
+		ask := api.Typed("curl", "--fail", "--unix-socket", socket, "-d", fmt.Sprintf(`{"program":%q}`, p.now("custos")), "http://custos/v1/become")
+		out = append(out, Stage{"have the daemon go on as the new one", []string{ask}}, Stage{"wait until the new daemon is well", []string{"custos health"}})
 	}
-	return append(out, Stage{"remove what lies beside", []string{"rm -r " + beside}})
+	return append(out, Stage{"remove what lies beside", []string{api.Typed("rm", "-r", p.path())}})
 }

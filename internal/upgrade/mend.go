@@ -18,16 +18,19 @@ import (
 // Become goes on as that. While an upgrade is at it, only the ledger is put back.
 func (u *Upgrade) Mend(ctx context.Context) (said string, again bool, err error) {
 	s, err := ReadState(u.Folder)
-	if err != nil || !s.Open() || s.Dir != u.Dir {
-		return "", false, err
+	if err != nil { // the daemon is needed more: beside a mixed set, and before a ledger that is too new, it does not begin
+		return err.Error() + ": nothing is put back", false, nil
 	}
-	free, locked := lock(u.Folder)
+	if !s.Open() || s.Dir != u.Dir {
+		return "", false, nil
+	}
+	free, locked := lock(u.Folder, u.Dir)
 	if locked == nil {
 		defer free()
 	}
 	if s.Phase == Swapping && locked == nil {
 		s.Phase, s.Why = Back, s.Words()
-		if err := s.write(u.Folder); err != nil {
+		if err := u.write(&s); err != nil {
 			return "", false, err
 		}
 	}
@@ -45,8 +48,7 @@ func (u *Upgrade) Mend(ctx context.Context) (said string, again bool, err error)
 	if u.From != s.From {
 		return s.Words() + ": the old ones are put back", true, nil
 	}
-	u.point("restore")
-	from, err := u.Ledger.Restore(ctx)
+	from, err := u.restore(ctx, s.Schema)
 	if err != nil {
 		return "", false, fmt.Errorf("the upgrade to %s was put back, and the ledger cannot be: %w", s.To, err)
 	}
@@ -63,12 +65,9 @@ func (u *Upgrade) Mend(ctx context.Context) (said string, again bool, err error)
 const anew = "CUSTOS_ANEW"
 
 // Become has this process go on as the program that lies where its own lay. It returns only
-// when that cannot be run, or this process has just done so, and did not take over.
+// when that cannot be run.
 func Become() error {
 	path, err := os.Executable()
-	if err == nil && os.Getenv(anew) == strconv.Itoa(os.Getpid()) {
-		err = fmt.Errorf("%s is the same program again", path)
-	}
 	if err == nil {
 		err = syscall.Exec(path, os.Args, append(os.Environ(), anew+"="+strconv.Itoa(os.Getpid())))
 	}

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,7 +39,8 @@ const (
 type State struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
-	Dir    string `json:"dir"` // of the programs
+	Dir    string `json:"dir"`              // of the programs
+	Schema int    `json:"schema,omitempty"` // of the ledger, that From reads
 	Backup string `json:"backup,omitempty"`
 	Phase  Phase  `json:"phase"`
 	Why    string `json:"why,omitempty"` // it was put back
@@ -84,7 +86,7 @@ func ReadState(folder string) (s State, err error) {
 		err = json.Unmarshal(text, &s)
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("cannot read how far the last upgrade came: %w", err)
+		return State{}, fmt.Errorf("cannot read %s, which says how far the last upgrade came: %w", stateFile(folder), err)
 	}
 	return s, nil
 }
@@ -107,20 +109,40 @@ func (s State) write(folder string) error {
 // errRuns says that another process upgrades.
 var errRuns = errors.New("another custos upgrade runs")
 
-// lock keeps a second upgrade away, and tells whoever finds a state whether anybody is at it.
-func lock(folder string) (release func(), err error) {
+// lock keeps a second upgrade away, of the same state or of the same programs, and tells
+// whoever finds a state whether anybody is at it.
+func lock(folder, dir string) (release func(), err error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the folder of the state: %w", err)
+	}
 	f, err := files.OpenToWrite(filepath.Join(folder, "upgrade.lock"), 0, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot take the lock of upgrades: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errRuns
-		}
-		return nil, fmt.Errorf("cannot take the lock of upgrades: %w", err)
+	d, err := os.Open(dir)
+	release = func() { _, _ = d.Close(), f.Close() }
+	if err == nil {
+		err = take(f)
 	}
-	return func() { _ = f.Close() }, nil
+	if err == nil && errors.Is(take(d), errRuns) { // a file system that locks no folders does no harm
+		err = errRuns
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+func take(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errRuns
+	}
+	if err != nil {
+		return fmt.Errorf("cannot take the lock of upgrades: %w", err)
+	}
+	return nil
 }
 
 // besides is the folder beside the programs in which the new ones wait and the old ones are kept.
@@ -129,23 +151,23 @@ const besides = ".custos-upgrade"
 // programs are three files in a folder, and those that take or took their places.
 type programs struct {
 	dir string
-	at  func(point string) // is told before each change; for tests that end it there
+	at  func(point string) error // is asked before each change; tests have it fail there, or end
 }
 
+func (p programs) path() string           { return filepath.Join(p.dir, besides) }
 func (p programs) now(name string) string { return filepath.Join(p.dir, name) }
 func (p programs) next(name string) string {
-	return filepath.Join(p.dir, besides, "new", name)
+	return filepath.Join(p.path(), "new", name)
 }
-func (p programs) old(name string) string { return filepath.Join(p.dir, besides, "old", name) }
+func (p programs) old(name string) string { return filepath.Join(p.path(), "old", name) }
 
 // begin makes the folders anew.
 func (p programs) begin() error {
-	p.at("clear")
-	if err := os.RemoveAll(filepath.Join(p.dir, besides)); err != nil {
+	if err := p.remove("clear"); err != nil {
 		return err
 	}
 	for _, sub := range []string{"new", "old"} {
-		if err := os.MkdirAll(filepath.Join(p.dir, besides, sub), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(p.path(), sub), 0o755); err != nil {
 			return err
 		}
 	}
@@ -155,19 +177,31 @@ func (p programs) begin() error {
 // keep has the old ones lie beside, whatever becomes of their names.
 func (p programs) keep() error {
 	for _, name := range release.Programs() {
-		p.at("keep " + name)
-		if err := os.Link(p.now(name), p.old(name)); err != nil {
+		if err := p.do("keep "+name, func() error { return os.Link(p.now(name), p.old(name)) }); err != nil {
 			return err
 		}
 	}
-	return errors.Join(files.SyncDir(filepath.Join(p.dir, besides, "old")), files.SyncDir(filepath.Join(p.dir, besides)))
+	return errors.Join(files.SyncDir(p.old("")), files.SyncDir(p.path()))
+}
+
+// beside says whether something lies beside.
+func (p programs) beside() bool {
+	_, err := os.Lstat(p.path())
+	return err == nil
+}
+
+// kept says whether every old one still lies beside: none was put back.
+func (p programs) kept() bool {
+	return !slices.ContainsFunc(release.Programs(), func(name string) bool {
+		_, err := os.Lstat(p.old(name))
+		return err != nil
+	})
 }
 
 // swap puts each new one in its place, at once.
 func (p programs) swap() error {
 	for _, name := range release.Programs() {
-		p.at("swap " + name)
-		if err := os.Rename(p.next(name), p.now(name)); err != nil {
+		if err := p.do("swap "+name, func() error { return os.Rename(p.next(name), p.now(name)) }); err != nil {
 			return err
 		}
 	}
@@ -177,8 +211,8 @@ func (p programs) swap() error {
 // putBack puts each old one in its place, wherever that was cut off before.
 func (p programs) putBack() error {
 	for _, name := range release.Programs() {
-		p.at("put back " + name)
-		if err := os.Rename(p.old(name), p.now(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := p.do("put back "+name, func() error { return os.Rename(p.old(name), p.now(name)) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -186,7 +220,15 @@ func (p programs) putBack() error {
 }
 
 // forget removes what lies beside.
-func (p programs) forget() error {
-	p.at("forget")
-	return os.RemoveAll(filepath.Join(p.dir, besides))
+func (p programs) forget() error { return p.remove("forget") }
+
+func (p programs) remove(point string) error {
+	return p.do(point, func() error { return os.RemoveAll(p.path()) })
+}
+
+func (p programs) do(point string, change func() error) error {
+	if err := p.at(point); err != nil {
+		return err
+	}
+	return change()
 }

@@ -18,14 +18,15 @@ type Upgrade struct {
 	Prove   func(ctx context.Context, dir, version string) error // that the programs in a folder are those of a version, and may take over; nil: they are
 	Within  time.Duration                                        // for the new daemon to be well
 	Say     func(doing string)                                   // what is done now; nil: nobody is told
-	At      func(point string)                                   // before each change; nil: nobody is told
+	At      func(point string) error                             // is asked before each change, which its error prevents; nil: none is
 	running bool
 }
 
 // Ledger is copied, and put back.
 type Ledger struct {
-	Backup  func(ctx context.Context) (path string, err error) // "" where there is none
-	Restore func(ctx context.Context) (from string, err error) // "" where it was not too new
+	Schema  int                                                           // that this program reads
+	Backup  func(ctx context.Context) (path string, err error)            // "" where there is none
+	Restore func(ctx context.Context, known int) (from string, err error) // for who reads that schema; "" where it is not too new
 }
 
 // Daemon is the one that watches, or none.
@@ -47,15 +48,19 @@ type Unpack func(ctx context.Context, dir string) error
 // Run exchanges the programs for those of a version. When it fails the old ones are in place
 // again, and watch; the error says why, and what could not be put back.
 func (u *Upgrade) Run(ctx context.Context, to string, unpack Unpack) (State, error) {
-	free, err := lock(u.Folder)
+	free, err := lock(u.Folder, u.Dir)
 	if err != nil {
 		return State{}, fmt.Errorf("cannot upgrade: %w", err)
 	}
 	defer free()
-	if was, err := u.settle(ctx); err != nil {
+	was, err := u.settle(ctx)
+	if err != nil {
 		return was, fmt.Errorf("cannot upgrade: %s, and cannot be put right: %w", was.Words(), err)
 	}
-	s := &State{From: u.From, To: to, Dir: u.Dir, Phase: Preparing, Steps: []Step{}}
+	if was.Dir != u.Dir && u.programs().beside() {
+		return was, fmt.Errorf("cannot upgrade: %s was left by the upgrade of another state folder: custos upgrade --settle, with its configuration, puts that right", u.programs().path())
+	}
+	s := &State{From: u.From, To: to, Dir: u.Dir, Schema: u.Ledger.Schema, Phase: Preparing, Steps: []Step{}}
 	u.running = u.Daemon.Runs()
 	if err := u.prepare(ctx, s, unpack); err != nil {
 		err = fmt.Errorf("cannot upgrade to %s: %w; nothing was changed", to, err)
@@ -67,10 +72,10 @@ func (u *Upgrade) Run(ctx context.Context, to string, unpack Unpack) (State, err
 	return *s, u.over(s, Done, nil)
 }
 
-// prepare does all that changes nothing of what is in use.
+// prepare does all that changes nothing of what is in use, and writes down that it will be.
 func (u *Upgrade) prepare(ctx context.Context, s *State, unpack Unpack) error {
 	p := u.programs()
-	return u.steps(s,
+	err := u.steps(s,
 		step{"unpack the new programs", func() error {
 			if err := p.begin(); err != nil {
 				return err
@@ -79,24 +84,29 @@ func (u *Upgrade) prepare(ctx context.Context, s *State, unpack Unpack) error {
 		}},
 		step{"try the new programs", func() error { return u.prove(ctx, p.next(""), s.To) }},
 		step{"back the ledger up", func() (err error) {
-			u.point("backup")
-			s.Backup, err = u.Ledger.Backup(ctx)
+			if err = u.point("backup"); err == nil {
+				s.Backup, err = u.Ledger.Backup(ctx)
+			}
 			return err
 		}},
 		step{"keep the old programs", p.keep},
 	)
+	if err != nil {
+		return err
+	}
+	s.Phase = Swapping
+	return u.write(s)
 }
 
 // exchange is what is put back when it fails.
 func (u *Upgrade) exchange(ctx context.Context, s *State) error {
-	s.Phase = Swapping
 	if err := u.steps(s, step{"exchange the programs", u.programs().swap}); err != nil || !u.running {
 		return err
 	}
 	s.Phase = Watching
 	return u.steps(s,
-		step{"have the daemon go on as the new one", func() error { u.point("become"); return u.Daemon.Become(ctx) }},
-		step{"wait until the new daemon is well", func() error { u.point("watch"); return u.well(ctx, s.To) }},
+		step{"have the daemon go on as the new one", func() error { return u.become(ctx) }},
+		step{"wait until the new daemon is well", func() error { return u.well(ctx, s.To) }},
 	)
 }
 
@@ -109,7 +119,7 @@ func (u *Upgrade) back(ctx context.Context, s *State, why error) error {
 	if err == nil && u.running {
 		err = u.steps(s, step{"have the old daemon watch again", func() error { return u.again(ctx, s.From) }})
 	} else if err == nil {
-		err = u.steps(s, step{"put the ledger back", func() error { u.point("restore"); _, err := u.Ledger.Restore(ctx); return err }})
+		err = u.steps(s, step{"put the ledger back", func() error { _, err := u.restore(ctx, s.Schema); return err }})
 	}
 	said := fmt.Errorf("%s did not prove itself, and %s is back: %w", s.To, s.From, why)
 	if err != nil {
@@ -118,22 +128,51 @@ func (u *Upgrade) back(ctx context.Context, s *State, why error) error {
 	return errors.Join(said, u.over(s, RolledBack, nil))
 }
 
-// again has the daemon that lies in place now watch: by its own means while it lives, else anew.
+// again has the daemon that lies in place now watch: it may have gone on all the time; by its
+// own means while it lives, else anew.
 func (u *Upgrade) again(ctx context.Context, version string) error {
-	u.point("again")
-	if u.Daemon.Alive() && u.Daemon.Become(ctx) == nil && u.well(ctx, version) == nil {
+	if is, err := u.Daemon.Well(ctx); err == nil && is == version {
 		return nil
 	}
-	u.point("renew")
-	if err := u.Daemon.Renew(ctx); err != nil {
+	if u.Daemon.Alive() && u.become(ctx) == nil && u.well(ctx, version) == nil {
+		return nil
+	}
+	err := u.point("renew")
+	if err == nil {
+		err = u.Daemon.Renew(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	return u.well(ctx, version)
 }
 
+func (u *Upgrade) become(ctx context.Context) error {
+	if err := u.point("become"); err != nil {
+		return err
+	}
+	return u.Daemon.Become(ctx)
+}
+
+// restore puts the ledger back for who reads a schema: the programs of before, which this one need not be.
+func (u *Upgrade) restore(ctx context.Context, known int) (from string, err error) {
+	if err := u.point("restore"); err != nil {
+		return "", err
+	}
+	return u.Ledger.Restore(ctx, cmp.Or(known, u.Ledger.Schema))
+}
+
+// write puts a state on the disk.
+func (u *Upgrade) write(s *State) error {
+	if err := u.point("write"); err != nil {
+		return err
+	}
+	return s.write(u.Folder)
+}
+
 // well waits until a daemon of a version has made a whole pass.
-func (u *Upgrade) well(ctx context.Context, version string) error {
-	ctx, cancel := context.WithTimeout(ctx, u.Within)
+func (u *Upgrade) well(whole context.Context, version string) error {
+	ctx, cancel := context.WithTimeout(whole, u.Within)
 	defer cancel()
 	last := errors.New("it did not answer")
 	for {
@@ -149,7 +188,11 @@ func (u *Upgrade) well(ctx context.Context, version string) error {
 		if !u.Daemon.Alive() {
 			return errors.New("the daemon has ended")
 		}
-		if u.Daemon.Wait(ctx, every) != nil {
+		wait := u.Daemon.Wait(ctx, every)
+		if whole.Err() != nil {
+			return errors.New("it was interrupted")
+		}
+		if wait != nil {
 			return fmt.Errorf("the daemon of %s was not well within %s: %w", version, u.Within, last)
 		}
 	}
@@ -158,7 +201,7 @@ func (u *Upgrade) well(ctx context.Context, version string) error {
 // Settle puts right what an upgrade that was cut off has left: the new programs stay where
 // their daemon is well, else the old ones are put back.
 func (u *Upgrade) Settle(ctx context.Context) (State, error) {
-	free, err := lock(u.Folder)
+	free, err := lock(u.Folder, u.Dir)
 	if err != nil {
 		return State{}, fmt.Errorf("cannot put an upgrade right: %w", err)
 	}
@@ -171,15 +214,17 @@ func (u *Upgrade) settle(ctx context.Context) (State, error) {
 	switch {
 	case err != nil:
 		return s, err
+	case s.Dir != u.Dir && !s.Open():
+		return s, nil
 	case s.Phase == Preparing:
 		return s, u.over(&s, CutOff, nil)
 	case !s.Open():
-		return s, nil
+		return s, u.programs().forget()
 	case s.Dir != u.Dir:
 		return s, fmt.Errorf("its programs lie in %s, and this one in %s", s.Dir, u.Dir)
 	}
 	u.running = u.Daemon.Runs()
-	if s.Phase == Watching && u.running && u.well(ctx, s.To) == nil {
+	if s.Phase == Watching && u.running && u.programs().kept() && u.well(ctx, s.To) == nil {
 		return s, u.over(&s, Done, nil)
 	}
 	if err := u.back(ctx, &s, errors.New(cmp.Or(s.Why, s.Words()))); s.Phase != RolledBack {
@@ -193,8 +238,10 @@ func (u *Upgrade) over(s *State, as Phase, why error) error {
 	if s.Phase = as; why != nil {
 		s.Why = why.Error()
 	}
-	u.point("over")
-	if err := s.write(u.Folder); err != nil {
+	if as == CutOff { // what lies beside is of no use, and takes the room that writing needs
+		return errors.Join(u.programs().forget(), u.write(s))
+	}
+	if err := u.write(s); err != nil {
 		return err // what is kept is needed by who puts it right
 	}
 	return u.programs().forget()
@@ -213,8 +260,7 @@ func (u *Upgrade) steps(s *State, list ...step) error {
 			u.Say(one.do)
 		}
 		s.Steps = append(s.Steps, Step{Do: one.do, Began: time.Now().UTC()})
-		u.point("write")
-		if err := s.write(u.Folder); err != nil && s.Phase != Back { // going back needs no room
+		if err := u.write(s); err != nil && s.Phase != Back { // going back needs no room
 			return err
 		}
 		err := one.run()
@@ -227,10 +273,11 @@ func (u *Upgrade) steps(s *State, list ...step) error {
 	return nil
 }
 
-func (u *Upgrade) point(what string) {
-	if u.At != nil {
-		u.At(what)
+func (u *Upgrade) point(what string) error {
+	if u.At == nil {
+		return nil
 	}
+	return u.At(what)
 }
 
 func (u *Upgrade) programs() programs { return programs{u.Dir, u.point} }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,7 +27,11 @@ type world struct {
 	sick        bool   // the new one is never well
 	dies        bool   // the new one ends at once
 	left        int    // changes until it is cut off; below 0: it is not
-	full        bool   // nothing more can be written
+	full        bool   // it is not cut off then: so many changes fail
+	fails       int
+	which       string // only changes whose names begin so
+	swapped     bool   // a program was exchanged
+	begun       int    // how often a daemon began
 }
 
 const (
@@ -52,11 +58,18 @@ func found(t interface{ Fatal(...any) }, dir string, runs bool) *world {
 	return w
 }
 
-func (w *world) at(string) {
-	if w.left == 0 {
+func (w *world) at(point string) error {
+	switch {
+	case w.left == 0 && !w.full:
 		panic(cut{})
+	case w.left == 0 && w.fails > 0 && strings.HasPrefix(point, w.which):
+		w.fails--
+		return fmt.Errorf("cannot %s: %w", point, syscall.ENOSPC)
+	case w.left > 0:
+		w.left--
 	}
-	w.left--
+	w.swapped = w.swapped || strings.HasPrefix(point, "swap ")
+	return nil
 }
 
 // lies are the versions of the programs.
@@ -75,8 +88,9 @@ func (w *world) upgrade(version string) *Upgrade {
 	return &Upgrade{
 		Folder: w.folder, Dir: w.dir, From: version, Within: time.Second, At: w.at,
 		Ledger: Ledger{
+			Schema:  map[string]int{old: 1, new: 2}[version],
 			Backup:  func(context.Context) (string, error) { w.saved = true; return "backup", nil },
-			Restore: func(context.Context) (string, error) { return "", w.restore() },
+			Restore: func(_ context.Context, known int) (string, error) { return "", w.restore(known) },
 		},
 		Daemon: Daemon{
 			Runs:   func() bool { return w.daemon != "" },
@@ -94,8 +108,8 @@ func (w *world) upgrade(version string) *Upgrade {
 	}
 }
 
-func (w *world) restore() error {
-	if w.schema == 1 {
+func (w *world) restore(known int) error {
+	if w.schema <= known {
 		return nil
 	}
 	if !w.saved {
@@ -107,6 +121,7 @@ func (w *world) restore() error {
 
 // begin is `custos up` as the program that lies there, which may become another.
 func (w *world) begin() error {
+	w.begun++
 	for range 3 {
 		is := w.lies()[0]
 		_, again, err := w.upgrade(is).Mend(context.Background())
@@ -194,6 +209,12 @@ func TestNothingIsChangedBefore(t *testing.T) {
 			u.Prove = func(context.Context, string, string) error { return errors.New("exec format error") }
 			return unpacked
 		},
+		"no room for a word": func(w *world, _ *Upgrade) Unpack {
+			return func(ctx context.Context, dir string) error {
+				w.full, w.left, w.fails, w.which = true, 0, 99, "write"
+				return errors.Join(unpacked(ctx, dir), syscall.ENOSPC)
+			}
+		},
 		"no backup": func(_ *world, u *Upgrade) Unpack {
 			u.Ledger.Backup = func(context.Context) (string, error) { return "", errors.New("the disk is full") }
 			return unpacked
@@ -204,6 +225,9 @@ func TestNothingIsChangedBefore(t *testing.T) {
 		s, err := u.Run(t.Context(), new, spoil(w, u))
 		if err == nil || s.Phase != CutOff || !slices.Equal(w.lies(), []string{old, old, old}) || w.daemon != old || w.schema != 1 {
 			t.Errorf("%s: %s, %v: programs %v, daemon %s", name, s.Phase, err, w.lies(), w.daemon)
+		}
+		if u.programs().beside() {
+			t.Errorf("%s: what was unpacked takes room still", name)
 		}
 	}
 }
@@ -218,14 +242,15 @@ func TestCutOffAnywhere(t *testing.T) {
 		w.sick, w.dies = rapid.Bool().Draw(t, "never well"), rapid.Bool().Draw(t, "dies")
 		runs := w.daemon != ""
 		w.left = rapid.IntRange(0, 40).Draw(t, "changes")
+		w.full, w.fails = rapid.Bool().Draw(t, "the disk is full"), rapid.IntRange(1, 30).Draw(t, "so many changes fail")
 		w.cutOff(func() { _, _ = w.upgrade(old).Run(context.Background(), new, unpacked) })
 		for range rapid.IntRange(0, 2).Draw(t, "cut off again") {
-			w.left = rapid.IntRange(0, 12).Draw(t, "changes again")
+			w.left, w.full = rapid.IntRange(0, 12).Draw(t, "changes again"), false
 			if w.cutOff(func() { _, _ = w.upgrade(w.lies()[0]).Settle(context.Background()) }) && rapid.Bool().Draw(t, "with the daemon") {
 				w.daemon = ""
 			}
 		}
-		w.left = -1
+		w.left, w.full = -1, false
 		if rapid.Bool().Draw(t, "the daemon dies") {
 			w.daemon = ""
 		}
@@ -249,4 +274,82 @@ func TestCutOffAnywhere(t *testing.T) {
 			t.Fatalf("it is said to be %s, and the programs are of %s", s.Phase, lies[0])
 		}
 	})
+}
+
+// Whichever one change fails, for want of room or else, the programs are of one version, which
+// watches; the daemon is left alone where none was exchanged; and what lies beside is gone,
+// so that there is room again.
+func TestAChangeThatFails(t *testing.T) {
+	failed := 0
+	for n := range 40 {
+		for _, runs := range []bool{true, false} {
+			w := found(t, t.TempDir(), runs)
+			w.left, w.full, w.fails = n, true, 1
+			s, err := w.upgrade(old).Run(t.Context(), new, unpacked)
+			lies := w.lies()
+			if !slices.Equal(lies, []string{lies[0], lies[0], lies[0]}) || runs && w.daemon != lies[0] || s.Open() || (s.Phase == Done) != (lies[0] == new) {
+				t.Errorf("change %d: programs %v, daemon %q, %s, %v", n, lies, w.daemon, s.Phase, err)
+			}
+			if !w.swapped && w.begun > 0 {
+				t.Errorf("change %d: a daemon began anew, and no program was exchanged: %s, %v", n, s.Phase, err)
+			}
+			kept, _ := ReadState(w.folder) // what is open is put right by who comes next
+			if w.upgrade(lies[0]).programs().beside() && !kept.Open() && (err == nil || !strings.Contains(err.Error(), "forget")) {
+				t.Errorf("change %d: something is left beside the programs, %s: %v", n, s.Phase, err)
+			}
+			if w.fails == 0 {
+				failed++
+			}
+		}
+	}
+	if failed < 20 {
+		t.Errorf("only %d changes failed", failed)
+	}
+}
+
+// The same programs may serve two state folders: one upgrade at a time exchanges them, and
+// none takes away what another one, that was cut off, has kept.
+func TestProgramsOfTwoStateFolders(t *testing.T) {
+	w := found(t, t.TempDir(), true)
+	beside := w.upgrade(old)
+	beside.Folder = filepath.Join(t.TempDir(), "state") // is yet to be made
+	_, err := w.upgrade(old).Run(t.Context(), new, func(ctx context.Context, dir string) error {
+		if _, err := beside.Run(ctx, new, unpacked); !errors.Is(err, errRuns) {
+			t.Errorf("beside another: %v", err)
+		}
+		return unpacked(ctx, dir)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = found(t, t.TempDir(), true)
+	w.left = 15
+	if !w.cutOff(func() { _, _ = w.upgrade(old).Run(t.Context(), new, unpacked) }) {
+		t.Fatal("it was not cut off")
+	}
+	w.left = -1
+	beside.Dir = w.dir
+	if _, err := beside.Run(t.Context(), new, unpacked); err == nil || !strings.Contains(err.Error(), "custos upgrade --settle") {
+		t.Errorf("beside one that was cut off: %v", err)
+	}
+	if s, err := w.upgrade(new).Settle(t.Context()); err != nil || s.Open() {
+		t.Errorf("the one that was cut off: %+v, %v", s, err)
+	}
+	if _, err := beside.Run(t.Context(), new, unpacked); err != nil {
+		t.Errorf("then: %v", err)
+	}
+}
+
+// What cannot be read of the last upgrade keeps no daemon from beginning.
+func TestAnUpgradeThatCannotBeRead(t *testing.T) {
+	w := found(t, t.TempDir(), false)
+	if err := os.WriteFile(stateFile(w.folder), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, again, err := w.upgrade(old).Mend(t.Context()); err != nil || again || !strings.Contains(said, stateFile(w.folder)) {
+		t.Errorf("it says %q, %v", said, err)
+	}
+	if _, err := w.upgrade(old).Run(t.Context(), new, unpacked); err == nil || !strings.Contains(err.Error(), stateFile(w.folder)) {
+		t.Errorf("an upgrade: %v", err)
+	}
 }

@@ -1,7 +1,9 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,66 +27,90 @@ import (
 // largestSums is many times what SHA256SUMS, its signature and a key take, in bytes.
 const largestSums = 1 << 20
 
+// Verified is an archive that was read to its end, and what it is then.
+type Verified struct {
+	release.Archive
+	file string
+	sum  [sha256.Size]byte
+}
+
 // Verify reads an archive to its end, and the sums and their signature beside it, and says what
 // it is when key vouches for it. Without a key (nil) only the sums are compared: a person has
 // said that nobody is to vouch for it.
-func Verify(file string, key []byte) (release.Archive, error) {
-	sums, err := files.Read(filepath.Join(filepath.Dir(file), release.SumsName), largestSums)
+func Verify(file string, key []byte) (Verified, error) {
+	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return release.Archive{}, fmt.Errorf("cannot verify %s: %s belongs beside it: %w", file, release.SumsName, err)
+		return Verified{}, fmt.Errorf("cannot verify: %w", err)
 	}
-	f, err := files.OpenPlain(file)
+	f, _, err := files.OpenRegular(file, os.O_RDONLY)
 	if err != nil {
-		return release.Archive{}, fmt.Errorf("cannot verify: %w", err)
+		return Verified{}, fmt.Errorf("cannot verify %s: %w", file, err)
 	}
 	defer f.Close()
-	a, err := check(filepath.Base(file), f, sums, key, filepath.Dir(file))
-	if err == nil && (a.OS != runtime.GOOS || a.Arch != runtime.GOARCH) {
-		err = fmt.Errorf("cannot take %s: it is for %s on %s, and this machine is %s on %s", a.Name(), a.OS, a.Arch, runtime.GOOS, runtime.GOARCH)
+	v := Verified{file: file}
+	var sums release.Sums
+	if v.Archive, sums, err = check(filepath.Base(file), f, filepath.Dir(file), key); err == nil && (v.OS != runtime.GOOS || v.Arch != runtime.GOARCH) {
+		err = fmt.Errorf("cannot take %s: it is for %s on %s, and this machine is %s on %s", v.Name(), v.OS, v.Arch, runtime.GOOS, runtime.GOARCH)
 	}
-	return a, err
+	v.sum = sums[filepath.Base(file)]
+	return v, err
 }
 
-func check(name string, r io.Reader, sums, key []byte, dir string) (release.Archive, error) {
-	if key == nil {
-		a, err := release.ParseName(name)
-		if err != nil {
-			return a, err
-		}
-		all, err := release.ParseSums(sums)
-		if err == nil {
-			err = all.Check(name, r)
-		}
-		return a, err
+// check compares an archive with the sums in a folder, for which key vouches unless it is nil.
+func check(name string, r io.Reader, dir string, key []byte) (a release.Archive, all release.Sums, err error) {
+	sums, err := files.ReadOthers(filepath.Join(dir, release.SumsName), largestSums)
+	if err != nil {
+		return a, nil, fmt.Errorf("cannot verify %s: %s belongs beside it: %w", name, release.SumsName, err)
 	}
+	if key != nil {
+		return checkSigned(name, r, sums, dir, key)
+	}
+	if a, err = release.ParseName(name); err == nil {
+		all, err = release.ParseSums(sums)
+	}
+	if err == nil {
+		err = all.Check(name, r)
+	}
+	return a, all, err
+}
+
+func checkSigned(name string, r io.Reader, sums []byte, dir string, key []byte) (a release.Archive, all release.Sums, err error) {
 	k, err := release.ParseKey(key)
 	if err != nil {
-		return release.Archive{}, err
+		return a, nil, err
 	}
-	signature, err := files.Read(filepath.Join(dir, release.SignatureName), largestSums)
+	signature, err := files.ReadOthers(filepath.Join(dir, release.SignatureName), largestSums)
 	if err != nil {
-		return release.Archive{}, fmt.Errorf("cannot verify %s: it is not signed: %w", name, err)
+		return a, nil, fmt.Errorf("cannot verify %s: it is not signed: %w", name, err)
 	}
 	signed, err := k.Verify(sums, signature)
 	if err != nil {
-		return release.Archive{}, err
+		return a, nil, err
 	}
-	return signed.Check(name, r)
+	a, err = signed.Check(name, r)
+	return a, signed.Sums, err
 }
 
-// From unpacks an archive that was verified.
-func From(file string, a release.Archive) Unpack {
-	return func(ctx context.Context, dir string) error {
-		f, err := files.OpenPlain(file)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		err = a.Unpack(f, func(name string, _ int64, r io.Reader) error {
-			return put(filepath.Join(dir, name), r)
-		})
-		return errors.Join(err, ctx.Err(), files.SyncDir(dir))
+// Unpack puts the three programs into a folder. What it reads is what was verified, or an
+// error: others may write where the archive lies.
+func (v Verified) Unpack(ctx context.Context, dir string) error {
+	f, _, err := files.OpenRegular(v.file, os.O_RDONLY)
+	if err != nil {
+		return err
 	}
+	defer f.Close()
+	h := sha256.New()
+	read := io.TeeReader(f, h)
+	err = v.Archive.Unpack(read, func(name string, _ int64, r io.Reader) error {
+		return put(filepath.Join(dir, name), r)
+	})
+	if err == nil {
+		_, err = io.Copy(io.Discard, read)
+	}
+	if err == nil && [sha256.Size]byte(h.Sum(nil)) != v.sum {
+		err = fmt.Errorf("cannot unpack %s: %w: it was changed since it was verified", v.file, release.ErrDiffers)
+	}
+	return errors.Join(err, ctx.Err(), files.SyncDir(dir))
 }
 
 // put writes an executable, onto the disk.
@@ -161,29 +187,38 @@ func run(ctx context.Context, getenv func(string) string, name string, args ...s
 	return program.Run(ctx, program.Call{Argv: append([]string{name}, args...), Env: env, Max: 1 << 20})
 }
 
-// Owner says which package manager has put a program where it is, and what exchanges it there;
-// "" for none.
-func Owner(ctx context.Context, getenv func(string) string, path string) (who, command string) {
+// Owner says which package manager has put a program where it is, and what exchanges it there
+// for a version; "" for none. What a package brings belongs to root, but for Homebrew's.
+func Owner(ctx context.Context, getenv func(string) string, path, version string) (who, command string, err error) {
 	for part, who := range map[string]string{"/nix/store/": "Nix", "/Cellar/": "Homebrew", "/snap/": "snap"} {
 		if strings.Contains(path, part) {
-			return who, ""
+			return who, "", nil
 		}
 	}
+	if info, err := files.Lstat(path); err != nil || info.UID != 0 {
+		return "", "", err
+	}
+	machine := cmp.Or(map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH], runtime.GOARCH)
 	for _, m := range []struct {
-		who, name, command string
-		args               []string
+		who, command string
+		args         []string
 	}{
-		{"dpkg", "dpkg", "sudo apt install ./custos_VERSION_" + runtime.GOARCH + ".deb", []string{"-S", path}},
-		{"rpm", "rpm", "sudo dnf install ./custos-VERSION.rpm", []string{"-qf", path}},
-		{"apk", "apk", "sudo apk add ./custos_VERSION.apk", []string{"info", "--who-owns", path}},
+		{"dpkg", "sudo apt install ./custos_" + version + "_" + runtime.GOARCH + ".deb", []string{"-S", path}},
+		{"rpm", "sudo dnf install ./custos-" + version + "-" + machine + ".rpm", []string{"-qf", path}},
+		{"apk", "sudo apk add --allow-untrusted ./custos_" + version + "_" + machine + ".apk", []string{"info", "--who-owns", path}},
 	} {
-		at, err := exec.LookPath(m.name)
+		at, err := exec.LookPath(m.who)
 		if err != nil {
 			continue
 		}
-		if _, err := run(ctx, getenv, at, m.args...); err == nil {
-			return m.who, m.command
+		_, err = run(ctx, getenv, at, m.args...)
+		var no *exec.ExitError
+		switch {
+		case err == nil:
+			return m.who, m.command, nil
+		case !errors.As(err, &no) || no.ExitCode() != 1: // it has not said that it has not
+			return "", "", fmt.Errorf("cannot tell whether %s has put %s there: %w", m.who, path, err)
 		}
 	}
-	return "", ""
+	return "", "", nil
 }

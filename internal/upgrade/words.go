@@ -34,6 +34,11 @@ func (r Report) Lines() (out []string) {
 			add("%s has put it there, and exchanges it", r.Owner)
 		}
 	}
+	if r.To != "" && r.To != r.Version {
+		for _, pid := range r.Others {
+			add("Process %d, another daemon of these programs, goes on as it is; its user has it begin anew: custos down && custos up", pid)
+		}
+	}
 	return append(out, r.last()...)
 }
 

@@ -1,25 +1,29 @@
 package upgrade
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/fleet"
 	"custos/internal/onewriter"
 	"custos/internal/store"
 	"custos/internal/sys/files"
 	"custos/internal/sys/presence"
 	"custos/internal/sys/procstat"
+	"custos/internal/sys/systemd"
 )
 
 // LedgerFile is the database of a configuration.
@@ -39,12 +43,13 @@ func LedgerOf(cfg config.Config) Ledger {
 			}
 			return at, err
 		},
-		Restore: func(ctx context.Context) (from string, err error) {
+		Schema: store.Schema(),
+		Restore: func(ctx context.Context, known int) (from string, err error) {
 			held, err := onewriter.Take(ctx, cfg, "custos upgrade", onewriter.Patience)
 			if err != nil {
 				return "", err
 			}
-			from, _, err = store.Restore(ctx, file, time.Now())
+			from, _, err = store.Restore(ctx, file, known, time.Now())
 			return from, errors.Join(err, held.Release())
 		},
 	}
@@ -57,24 +62,77 @@ func Mend(ctx context.Context, cfg config.Config, version string) (said string, 
 		return "", false, nil // then none of its programs was exchanged by name
 	}
 	u := Upgrade{Folder: cfg.StateDir, Dir: filepath.Dir(own), From: version, Ledger: LedgerOf(cfg)}
-	return u.Mend(ctx)
+	said, again, err = u.Mend(ctx)
+	if again && isItself(own) { // an upgrade that runs has yet to put the other one back
+		return said, false, fmt.Errorf("%s, and it is %s still that lies at %s", said, version, own)
+	}
+	return said, again, err
+}
+
+// isItself says whether what lies at a path is the program that runs here.
+func isItself(path string) bool {
+	lies, err := os.Stat(path)
+	runs, bad := os.Stat("/proc/self/exe")
+	return err == nil && bad == nil && os.SameFile(lies, runs)
 }
 
 // World is what it takes to find the daemon and to talk to it.
 type World struct {
-	Config config.Config
-	Own    string // the program, as a path
-	Getenv func(string) string
-	Dial   func(ctx context.Context) (*api.Client, error)
-	Runs   func() bool
-	End    func(ctx context.Context) error // ends a daemon that may not answer
+	Config  config.Config
+	Own     string        // the program, as a path
+	Root    string        // where the machine's files are; "" is /
+	Answers time.Duration // how long the daemon has to answer; 0 is five seconds
+	Getenv  func(string) string
+	Dial    func(ctx context.Context) (*api.Client, error)
+	Runs    func() bool
+	End     func(ctx context.Context) error // ends a daemon that may not answer
+}
+
+// ask asks the daemon there is something; one that hangs is not waited for.
+func (w World) ask(ctx context.Context, what func(ctx context.Context, c *api.Client) error) error {
+	within := cmp.Or(w.Answers, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	c, err := w.Dial(ctx)
+	if err == nil {
+		defer c.Close()
+		err = what(ctx, c)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &api.Error{Kind: api.Unreachable, Hint: "custos health", Message: "cannot ask the daemon: it does not answer within " + within.String()}
+	}
+	return err
+}
+
+// status is that of the daemon there is.
+func (w World) status(ctx context.Context) (s api.Status, err error) {
+	err = w.ask(ctx, func(ctx context.Context, c *api.Client) (err error) {
+		s, err = c.Status(ctx)
+		return err
+	})
+	return s, err
+}
+
+// others are the daemons that run a program, but for one: those of other users, and of other
+// state folders. Only root sees which program a daemon runs.
+func others(own string, not int) (pids []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		exe, _ := os.Readlink(dir + "/exe")
+		line, _ := os.ReadFile(dir + "/cmdline")
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if strings.TrimSuffix(exe, " (deleted)") == own && pid != not && slices.Contains(strings.Split(string(line), "\x00"), "up") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // watcher is a daemon that was found, and what becomes of it.
 type watcher struct {
 	World
-	argv    []string // by which it was started
-	service []string // systemctl with its flags, when a unit runs it
+	argv    []string        // that starts it anew
+	manager *systemd.Writer // of its unit, if it has one
 	unit    string
 	pid     int
 	start   uint64
@@ -82,7 +140,7 @@ type watcher struct {
 
 // Find says how the daemon there is can be exchanged, or why it cannot be.
 func Find(ctx context.Context, w World) (Daemon, error) {
-	d := &watcher{World: w, argv: []string{w.Own, "up"}}
+	d := &watcher{World: w, argv: argv(w.Own, w.Config, nil)}
 	if w.Runs() {
 		if err := d.find(ctx); err != nil {
 			return Daemon{}, err
@@ -91,44 +149,51 @@ func Find(ctx context.Context, w World) (Daemon, error) {
 	return Daemon{Runs: w.Runs, Become: d.become, Renew: d.renew, Well: d.well, Alive: d.alive, Wait: wait}, nil
 }
 
+// argv starts a daemon with a configuration, in the manner of one that was started by line.
+func argv(own string, cfg config.Config, line []string) []string {
+	out := []string{own}
+	if cfg.Found {
+		out = append(out, "--config", cfg.File)
+	}
+	if slices.Contains(line, "--json") {
+		out = append(out, "--json")
+	}
+	return append(out, "up")
+}
+
 func (d *watcher) find(ctx context.Context) error {
 	pid := presence.Find(d.Config.StateDir)
 	if !d.follow(pid) {
 		return errors.New("a daemon runs, and its process is not known")
 	}
-	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
-		if argv := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"); len(argv) > 1 {
-			d.argv = append([]string{d.Own}, argv[1:]...)
-		}
+	if s, err := d.status(ctx); err == nil && s.Config != "" {
+		d.Config.File, d.Config.Found = fleet.RawPath(s.Config), true
 	}
-	return d.findUnit(ctx, pid)
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	d.argv = argv(d.Own, d.Config, strings.Split(string(line), "\x00"))
+	cgroup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)) // where there is none, there is no systemd
+	return d.findUnit(ctx, string(cgroup))
 }
 
-// findUnit finds the unit of systemd that has the daemon as its main process.
-func (d *watcher) findUnit(ctx context.Context, pid int) error {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if err != nil {
+// findUnit finds the unit of systemd that has the daemon as its main process, by its cgroup.
+func (d *watcher) findUnit(ctx context.Context, cgroup string) error {
+	name, user := systemd.InService(cgroup, os.Geteuid())
+	if name == "" {
 		return nil
 	}
-	for line := range strings.Lines(string(text)) {
-		at := strings.TrimSpace(line[strings.LastIndexByte(line, ':')+1:])
-		if path.Ext(at) != ".service" {
-			continue
-		}
-		ctl, unit := []string{"systemctl"}, path.Base(at)
-		if strings.Contains(at, "/user@") {
-			ctl = append(ctl, "--user")
-		}
-		said, err := run(ctx, d.Getenv, ctl[0], append(ctl[1:], "show", "--property", "MainPID,KillMode", unit)...)
-		if err != nil || !strings.Contains(string(said), fmt.Sprintf("MainPID=%d\n", pid)) {
-			continue
-		}
-		if !strings.Contains(string(said), "KillMode=process\n") {
-			return fmt.Errorf("the unit %s is not of KillMode=process, so that every agent would end with its daemon", unit)
-		}
-		d.service, d.unit = ctl, unit
-		return nil
+	manager := systemd.NewWriter(systemd.Options{User: user, Root: d.Root, Getenv: d.Getenv, UID: os.Geteuid()})
+	u, err := manager.Show(ctx, name)
+	switch {
+	case errors.Is(err, systemd.ErrAbsent) || err == nil && u.PID != d.pid:
+		return nil // it was started by hand, out of something that a unit has started
+	case err != nil:
+		return fmt.Errorf("cannot tell whether %s is to start the daemon: %w", name, err)
+	case u.KillMode != "process":
+		return fmt.Errorf("the unit %s is not of KillMode=process, so that every agent would end with its daemon", name)
+	case !user && os.Geteuid() != 0:
+		return fmt.Errorf("only root can have %s, a unit of the system, begin anew if the new daemon is not well: have root stop it, upgrade, and have root start it", name)
 	}
+	d.manager, d.unit = manager, name
 	return nil
 }
 
@@ -144,32 +209,47 @@ func (d *watcher) alive() bool {
 	return is && s.Start == d.start
 }
 
+// quiet is a bit more than a daemon waits for what it does just now before it goes on as
+// another program.
+const quiet = 2*time.Minute + 15*time.Second
+
+// become asks the daemon, and waits until it does: it finishes first what it does just now.
 func (d *watcher) become(ctx context.Context) error {
-	c, err := d.Dial(ctx)
+	was, err := d.status(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	return c.Become(ctx, d.Own)
+	err = d.ask(ctx, func(ctx context.Context, c *api.Client) error { return c.Become(ctx, d.Own) })
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	for wait(within, every) == nil {
+		is, err := d.status(within)
+		if err != nil || !sameTime(is.Started, was.Started) {
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("the daemon has not gone on as it within %s: it still does what it had begun", quiet)
 }
 
-func (d *watcher) well(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c, err := d.Dial(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
-	s, err := c.Status(ctx)
-	if err != nil {
-		return "", err
-	}
-	h, err := c.Health(ctx, 0)
-	if err == nil && h.State != api.HealthWell {
-		err = fmt.Errorf("%s: %s", h.State, h.Why)
-	}
-	return s.Version, err
+func sameTime(a, b *time.Time) bool { return a != nil && b != nil && a.Equal(*b) }
+
+func (d *watcher) well(ctx context.Context) (version string, err error) {
+	err = d.ask(ctx, func(ctx context.Context, c *api.Client) error {
+		s, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		h, err := c.Health(ctx, 0)
+		if err == nil && h.State != api.HealthWell {
+			err = fmt.Errorf("%s: %s", h.State, h.Why)
+		}
+		version = s.Version
+		return err
+	})
+	return version, err
 }
 
 func wait(ctx context.Context, d time.Duration) error {
@@ -194,13 +274,18 @@ func (d *watcher) renew(ctx context.Context) error {
 	if d.unit == "" {
 		return d.begin()
 	}
-	if _, err := run(ctx, d.Getenv, d.service[0], append(d.service[1:], "start", d.unit)...); err != nil {
-		return fmt.Errorf("cannot start the unit %s: %w", d.unit, err)
+	_ = d.manager.Forget(ctx, d.unit) // it matters only where starts were too many
+	if err := d.manager.Start(ctx, d.unit); err != nil {
+		return err
 	}
-	if d.follow(presence.Find(d.Config.StateDir)) {
-		return nil
+	within, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for !d.follow(presence.Find(d.Config.StateDir)) {
+		if wait(within, every) != nil {
+			return fmt.Errorf("the unit %s was started, and no daemon runs", d.unit)
+		}
 	}
-	return fmt.Errorf("the unit %s was started, and no daemon runs", d.unit)
+	return nil
 }
 
 func (d *watcher) begin() error {

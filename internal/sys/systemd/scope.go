@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// InService says in whose manager's service a process runs, by the text of its /proc/PID/cgroup: that of
-// the user with a number, or that of the system. ok is false for a process in no service.
-func InService(cgroup string, uid int) (user, ok bool) {
+// InService says in which service a process runs, and of whose manager, by the text of its
+// /proc/PID/cgroup: of that of the user with a number, or of the system's. "" for a process in no service.
+func InService(cgroup string, uid int) (name string, user bool) {
 	at := ""
 	for line := range strings.Lines(cgroup) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -18,9 +18,9 @@ func InService(cgroup string, uid int) (user, ok bool) {
 		}
 	}
 	if !strings.HasSuffix(path.Base(at), ".service") || strings.HasPrefix(path.Base(at), "user@") {
-		return false, false
+		return "", false
 	}
-	return strings.Contains(at, "/user@"+strconv.Itoa(uid)+".service/"), true
+	return path.Base(at), strings.Contains(at, "/user@"+strconv.Itoa(uid)+".service/")
 }
 
 // InScope are the commands that begin a program in a new scope with a name, beside all services. The

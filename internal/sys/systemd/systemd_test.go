@@ -9,20 +9,24 @@ import (
 )
 
 func TestInService(t *testing.T) {
-	for text, want := range map[string][2]bool{
-		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/custos.service\n":             {true, true},
-		"0::/system.slice/custos.service\n":                                                       {false, true},
-		"12:pids:/x\n1:name=systemd:/system.slice/custos.service\n0::/\n":                         {false, true},
-		"1:name=systemd:/user.slice/user-1000.slice/session-3.scope\n0::/a.service\n":             {false, false},
-		"0::/user.slice/user-1000.slice/session-3.scope\n":                                        {false, false},
-		"0::/user.slice/user-1000.slice/user@1000.service/init.scope\n":                           {false, false},
-		"0::/user.slice/user-1000.slice/user@1000.service\n":                                      {false, false},
-		"0::/user.slice/user-7.slice/user@7.service/app.slice/custos.service\n":                   {false, true},
-		"9:name=systemd:/\n8:pids:/\n0::/user.slice/user@1000.service/app.slice/custos.service\n": {true, true},
-		"0::/\n": {false, false}, "": {false, false}, "0::/docker/abc\n": {false, false},
+	type is struct {
+		name string
+		user bool
+	}
+	for text, want := range map[string]is{
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/custos.service\n":             {"custos.service", true},
+		"0::/system.slice/custos.service\n":                                                       {"custos.service", false},
+		"12:pids:/x\n1:name=systemd:/system.slice/custos.service\n0::/\n":                         {"custos.service", false},
+		"1:name=systemd:/user.slice/user-1000.slice/session-3.scope\n0::/a.service\n":             {},
+		"0::/user.slice/user-1000.slice/session-3.scope\n":                                        {},
+		"0::/user.slice/user-1000.slice/user@1000.service/init.scope\n":                           {},
+		"0::/user.slice/user-1000.slice/user@1000.service\n":                                      {},
+		"0::/user.slice/user-7.slice/user@7.service/app.slice/custos.service\n":                   {"custos.service", false},
+		"9:name=systemd:/\n8:pids:/\n0::/user.slice/user@1000.service/app.slice/custos.service\n": {"custos.service", true},
+		"0::/\n": {}, "": {}, "0::/docker/abc\n": {},
 	} {
-		if user, ok := InService(text, 1000); user != want[0] || ok != want[1] {
-			t.Errorf("%q: %v %v", text, user, ok)
+		if name, user := InService(text, 1000); (is{name, user}) != want {
+			t.Errorf("%q: %s %v", text, name, user)
 		}
 	}
 }
