@@ -29,7 +29,7 @@ func TestAddingACIByTheBook(t *testing.T) {
 }
 
 func TestAddingAForgeByTheBook(t *testing.T) {
-	follow(t, "adding-a-forge.md", "## Step by step", "ok  \tcustos/internal/sys/forge/plain", "ok  \tcustos/internal/catalog", "GitHub and Plain: their issues", `or `+"`\"plain\"`", "custos.toml is good")
+	follow(t, "adding-a-forge.md", "## Step by step", "ok  \tcustos/internal/sys/forge/plain", "ok  \tcustos/internal/catalog", "GitLab and Plain: their issues", `or `+"`\"plain\"`", "custos.toml is good")
 }
 
 func TestAddingARecordNounByTheBook(t *testing.T) {

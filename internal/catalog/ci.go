@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"custos/internal/observe"
 	ciprobe "custos/internal/observe/ci"
 	"custos/internal/sys/ci"
+	"custos/internal/sys/ci/gitlab"
 	"custos/internal/sys/httpcache"
 	"custos/internal/sys/httpjson"
 )
@@ -26,6 +28,7 @@ func ciMakers() []ci.Kind {
 		ci.ForgejoActions(),
 		ci.GiteaActions(),
 		ci.GitHubActions(),
+		gitlab.Kind(),
 	}
 }
 
@@ -107,8 +110,8 @@ func (w *World) ciOf(name string, s ciSection) (at ciAt, key string, err error) 
 	at.section = s
 	at.options = ci.Options{Kind: kind, URL: s.URL, Project: s.Repo, Clock: at.host.Clock, Roots: besides,
 		HTTP: httpcache.NewTransport(at.host, kind.Scheme, token).Trusting(roots).Client()}
-	if err := at.options.Check(); err != nil {
-		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)
+	if err := kind.CheckRepo(s.Repo); err != nil {
+		return at, "repo", err
 	}
 	key, err = at.watch(name)
 	return at, key, err
@@ -117,8 +120,8 @@ func (w *World) ciOf(name string, s ciSection) (at ciAt, key string, err error) 
 // watch fills in the system as the probe wants it.
 func (at *ciAt) watch(name string) (key string, err error) {
 	s := at.section
-	_, repo, _ := strings.Cut(s.Repo, "/")
-	at.system = ciprobe.System{Name: name, Project: cmp.Or(s.Project, repo), Primary: s.Primary, Owner: fleet.OwnerConfigured,
+	repo := path.Base(s.Repo)
+	at.system = ciprobe.System{Name: name, Project: cmp.Or(s.Project, repo), Repo: s.Repo, Primary: s.Primary, Owner: fleet.OwnerConfigured, Spare: at.host.Spare,
 		Infra: s.Infra, Workers: s.Workers, TellsWorkers: at.options.Kind.Tells}
 	if s.WatchOnly {
 		at.system.Owner = fleet.OwnerForeign

@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/observe"
 	"custos/internal/sys/ci"
 	"custos/internal/sys/citest"
 )
@@ -69,6 +71,34 @@ func TestCISectionsAreChecked(t *testing.T) {
 		if _, err = newCI(w); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s\n%v\nwant %s", text, err, want)
 		}
+	}
+}
+
+// A project in a group within a group is called by its own name, and its webhooks are heard.
+func TestGitLabCI(t *testing.T) {
+	s := citest.At("", "gitlab-ci", "acme/web/shop")
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	s.Add(citest.Run{Number: 3, State: "running"})
+	w, err := world(t, "[ci.a]\nkind = \"gitlab-ci\"\nurl = \""+server.URL+"\"\nrepo = \"acme/web/shop\"\ntoken_command = [\"/bin/echo\", \""+citest.Token+"\"]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newCI(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put, err := p.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen fleet.Snapshot
+	put(&seen)
+	if got := seen.CI.Value.Pipelines; len(got) != 1 || got[0].Name != "a/shop#1003" || got[0].State.Or("") != ci.Running || !got[0].Primary {
+		t.Errorf("%+v", got)
+	}
+	if h, ok := p.(observe.Hearer); !ok || !h.Hear("acme/web/shop") || h.Hear("acme/shop") {
+		t.Error("it does not hear of its own project, or of another")
 	}
 }
 

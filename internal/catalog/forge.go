@@ -16,6 +16,7 @@ import (
 	forgeprobe "custos/internal/observe/forge"
 	"custos/internal/observe/phases"
 	"custos/internal/sys/forge"
+	"custos/internal/sys/forge/gitlab"
 	"custos/internal/sys/git"
 	"custos/internal/sys/httpcache"
 	"custos/internal/sys/httpjson"
@@ -28,6 +29,7 @@ func forgeMakers() []forge.Kind {
 		forge.Forgejo(),
 		forge.Gitea(),
 		forge.GitHub(),
+		gitlab.Kind(),
 	}
 }
 
@@ -58,6 +60,13 @@ type forgeAt struct {
 	section forgeSection
 	options forge.Options
 	host    *httpcache.Host
+}
+
+// pulls are the options by which numbers are those of pull requests.
+func (at forgeAt) pulls() forge.Options {
+	o := at.options
+	o.Pulls = true
+	return o
 }
 
 // forges reads every [forge.NAME], by name.
@@ -108,10 +117,7 @@ func (w *World) forge(s forgeSection) (at forgeAt, key string, err error) {
 	}
 	to := httpcache.NewTransport(at.host, kind.Scheme, token).Trusting(roots)
 	at.options = forge.Options{Kind: kind, URL: s.URL, Repo: s.Repo, HTTP: to.Client()}
-	if _, err := forge.New(at.options); err != nil {
-		return at, "repo", errors.New(`want OWNER/NAME, like "acme/shop"`)
-	}
-	return at, "", nil
+	return at, "repo", kind.CheckRepo(s.Repo)
 }
 
 // named is the kind of that name.
@@ -184,7 +190,7 @@ func newForge(w *World) (observe.Probe, error) {
 // watched is a project as the probe wants it; with an error, which key is wrong.
 func (w *World) watched(name string, at forgeAt) (p forgeprobe.Project, key string, err error) {
 	s := at.section
-	p = forgeprobe.Project{Name: name, URL: s.URL, Repo: s.Repo, Owner: fleet.OwnerConfigured, Lazy: at.options.Kind.Cheap, Clock: at.host,
+	p = forgeprobe.Project{Name: name, URL: s.URL, Repo: s.Repo, Owner: fleet.OwnerConfigured, Lazy: at.options.Kind.Lazy, Clock: at.host,
 		Labels: forgeprobe.Labels{Ready: orElse(s.Ready, "backlog"), InProgress: orElse(s.InProgress, "in-progress"), Blocked: orElse(s.Blocked, "blocked")}}
 	if s.WatchOnly {
 		p.Owner = fleet.OwnerForeign
@@ -214,6 +220,11 @@ func (w *World) watched(name string, at forgeAt) (p forgeprobe.Project, key stri
 		}
 		if err != nil {
 			return p, "every", err
+		}
+	}
+	if at.options.Kind.Apart {
+		if p.Apart, err = forge.New(at.pulls()); err != nil {
+			return p, "repo", err
 		}
 	}
 	p.Reader, err = forge.New(at.options)

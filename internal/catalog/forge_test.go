@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,19 +106,21 @@ func TestForgesRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(good, `"forgejo"`, `"gitlab"`, 1):            `custos.toml:2: [forge.shop] kind: "gitlab" is none of forgejo, gitea, github`,
-		strings.Replace(good, `"https://git.example"`, `"git"`, 1):   "custos.toml:3: [forge.shop] url: want a URL",
-		strings.Replace(good, `git.example"`, `a:secret@git.ex"`, 1): "custos.toml:3: [forge.shop] url: want a URL",
-		strings.Replace(good, `"a/b"`, `"a"`, 1):                     "custos.toml:4: [forge.shop] repo: want OWNER/NAME",
-		strings.Replace(good, "token_env", "token_evn", 1):           `custos.toml:5: unknown key "token_evn" in [forge.shop], did you mean "token_env"?`,
-		strings.Replace(good, "token_env = \"T\"", "", 1):            "custos.toml:1: [forge.shop] token_file, token_command, token_env: want exactly one",
-		good + "token_file = \"/x\"\n":                               "want exactly one",
-		good + "every = \"1s\"\n":                                    "custos.toml:6: [forge.shop] every: 1s is too short",
-		good + "agents = \"dev-.*\"\n":                               "custos.toml:6: [forge.shop] agents: it has no group",
-		good + "path = \"shop\"\n":                                   "custos.toml:6: [forge.shop] path:",
-		good + "owner = \"me\"\n":                                    `unknown key "owner"`,
-		strings.Replace(good, "[forge.shop]", `[forge."a b#c"]`, 1):  "is no name for a project",
-		strings.Replace(good, "[forge.shop]", "[forge]", 1):          "custos.toml",
+		strings.Replace(good, `"forgejo"`, `"gitlub"`, 1):                       `custos.toml:2: [forge.shop] kind: "gitlub" is none of forgejo, gitea, github, gitlab`,
+		strings.Replace(good, `"a/b"`, `"a/b/c"`, 1):                            "custos.toml:4: [forge.shop] repo: want OWNER/NAME, like \"acme/shop\"",
+		"[forge.shop]\nkind = \"gitlab\"\nrepo = \"shop\"\ntoken_env = \"T\"\n": `custos.toml:3: [forge.shop] repo: want GROUP/NAME, like "acme/shop" or "acme/web/shop"`,
+		strings.Replace(good, `"https://git.example"`, `"git"`, 1):              "custos.toml:3: [forge.shop] url: want a URL",
+		strings.Replace(good, `git.example"`, `a:secret@git.ex"`, 1):            "custos.toml:3: [forge.shop] url: want a URL",
+		strings.Replace(good, `"a/b"`, `"a"`, 1):                                "custos.toml:4: [forge.shop] repo: want OWNER/NAME",
+		strings.Replace(good, "token_env", "token_evn", 1):                      `custos.toml:5: unknown key "token_evn" in [forge.shop], did you mean "token_env"?`,
+		strings.Replace(good, "token_env = \"T\"", "", 1):                       "custos.toml:1: [forge.shop] token_file, token_command, token_env: want exactly one",
+		good + "token_file = \"/x\"\n":                                          "want exactly one",
+		good + "every = \"1s\"\n":                                               "custos.toml:6: [forge.shop] every: 1s is too short",
+		good + "agents = \"dev-.*\"\n":                                          "custos.toml:6: [forge.shop] agents: it has no group",
+		good + "path = \"shop\"\n":                                              "custos.toml:6: [forge.shop] path:",
+		good + "owner = \"me\"\n":                                               `unknown key "owner"`,
+		strings.Replace(good, "[forge.shop]", `[forge."a b#c"]`, 1):             "is no name for a project",
+		strings.Replace(good, "[forge.shop]", "[forge]", 1):                     "custos.toml",
 	} {
 		_, _, err := probesOf(t, text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
@@ -180,5 +184,44 @@ func answersAreKept(t *testing.T, w *World) {
 	}
 	if left, err := filepath.Glob(filepath.Join(w.Config.StateDir, "forge", ".new-*")); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A GitLab from custos.toml to facts: beneath a path, in a group within a group, its issues and
+// merge requests counted apart, in what is looked at and in what is written.
+func TestGitLab(t *testing.T) {
+	s := forgetest.New(t, "gitlab")
+	below := httptest.NewServer(http.StripPrefix("/gitlab", s))
+	t.Cleanup(below.Close)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(s.Account("custos-bot")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Repo("acme/web/shop")
+	r.Open(7, 3600e9, forgetest.Issue{Labels: []string{"backlog"}})
+	r.Propose(7, 3600e9, forgetest.Pull{Base: "main", Branch: "fix", Head: strings.Repeat("1", 40), Conflict: true})
+	probes, w, err := probesOf(t, fmt.Sprintf("[forge.shop]\nkind = \"gitlab\"\nurl = %q\nrepo = \"acme/web/shop\"\ntoken_file = %q\n", below.URL+"/gitlab/", token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put, err := probes["forge"].Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var snap fleet.Snapshot
+	put(&snap)
+	f := snap.Forge.Value
+	if len(f.Issues) != 1 || !f.Issues[0].Ready.Or(false) || len(f.Pulls) != 1 || !f.Pulls[0].Conflict.Or(false) || f.Projects[0].URL != below.URL+"/gitlab/acme/web/shop" {
+		t.Errorf("%+v", f)
+	}
+	o, err := w.writable()
+	if err != nil || o.Projects["shop"].Pulls == nil {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if i, err := o.Projects["shop"].Pulls.Issue(t.Context(), 7); err != nil || !i.IsPull {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if h, ok := probes["forge"].(observe.Hearer); !ok || !h.Hear("acme/web/shop") || h.Hear("acme/shop") {
+		t.Error("it does not hear of its own repository, or of another")
 	}
 }

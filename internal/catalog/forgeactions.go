@@ -37,8 +37,14 @@ func (w *World) writable() (forgewrite.Options, error) {
 			return o, w.wrong("forge."+name, "repo", err)
 		}
 		s := at.section
-		o.Projects[name] = forgewrite.Project{Writer: writer, Labels: map[string][]string{
+		p := forgewrite.Project{Writer: writer, Labels: map[string][]string{
 			"ready": orElse(s.Ready, "backlog"), "in-progress": orElse(s.InProgress, "in-progress"), "blocked": orElse(s.Blocked, "blocked")}}
+		if at.options.Kind.Apart {
+			if p.Pulls, err = forge.NewWriter(at.pulls()); err != nil {
+				return o, w.wrong("forge."+name, "repo", err)
+			}
+		}
+		o.Projects[name] = p
 	}
 	return o, nil
 }

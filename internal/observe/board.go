@@ -231,6 +231,20 @@ func (b *Board) LookNow(parts ...fleet.PartName) {
 	b.each(parts, (*entry).ask)
 }
 
+// Hearer is a probe that can be told of what happened in a repository. Hear says whether it is to
+// look again for that.
+type Hearer interface{ Hear(repo string) bool }
+
+// Heard has every probe that looks at a repository look again, for something that happened
+// there; as soon as it has rested, as by LookNow.
+func (b *Board) Heard(repo string) {
+	for _, e := range b.entries {
+		if h, ok := e.probe.(Hearer); ok && h.Hear(repo) {
+			e.ask()
+		}
+	}
+}
+
 func (b *Board) each(parts []fleet.PartName, do func(*entry)) {
 	for _, part := range parts {
 		for _, e := range b.entries {

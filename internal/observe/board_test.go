@@ -943,6 +943,32 @@ func TestFloodOfEventsIsAFewLooks(t *testing.T) {
 	})
 }
 
+// hearing is a probe that looks at one repository.
+type hearing struct {
+	*observetest.Fake
+	repo string
+}
+
+func (h hearing) Hear(repo string) bool { return repo == h.repo }
+
+// Who looks at a repository looks again for what happened there, and nobody else does.
+func TestWhatIsHeardIsLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(sees("a"))
+		deaf, shop, blog := &observetest.Fake{Of: spec, Do: sees("a")}, &observetest.Fake{Of: spec, Do: sees("a")}, &observetest.Fake{Of: spec, Do: sees("a")}
+		w.fake = deaf
+		w.Board = observe.New(observe.Options{Probes: []observe.Probe{deaf, hearing{shop, "acme/shop"}, hearing{blog, "acme/blog"}}, Now: clock()})
+		w.run(t)
+		synctest.Wait()
+		w.Heard("acme/shop")
+		w.Heard("acme/other")
+		synctest.Wait()
+		if deaf.Looks() != 1 || shop.Looks() != 2 || blog.Looks() != 1 {
+			t.Errorf("%d, %d and %d looks", deaf.Looks(), shop.Looks(), blog.Looks())
+		}
+	})
+}
+
 // A probe that is eased rests by what its looks take, and Spec.Rest at most.
 func TestAnEasedProbeRestsByWhatItsLooksTake(t *testing.T) {
 	for took, looks := range map[time.Duration]int{0: 100, 5 * time.Millisecond: 50, 50 * time.Millisecond: 5, time.Second: 5} {

@@ -47,6 +47,8 @@ func wish(s *citest.Server) fleet.Action {
 		State: fleet.Known(ci.Running), Running: fleet.Known(fleet.Duration(30 * time.Minute)), Pending: fleet.Known[fleet.Duration](0), Attempt: 1}
 	switch s.Kind() {
 	case "woodpecker": // whose pipelines are all workflows
+	case "gitlab-ci": // nor are GitLab's
+		p.Number = p.ID
 	case "github-actions":
 		p.Number, p.Workflow = p.ID, ".github/workflows/ci.yml"
 	default:

@@ -61,6 +61,8 @@ type Writer interface {
 // Project is one project that may be written to.
 type Project struct {
 	Writer Writer
+	// Pulls writes to pull requests where the forge counts them apart from issues; nil: Writer does.
+	Pulls Writer
 	// Labels are those that the project calls ready, in-progress and blocked, by
 	// these words. The first is put on; all are taken off.
 	Labels map[string][]string
@@ -129,6 +131,9 @@ func (x *Action) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) {
 	p, ok := x.o.Projects[t.project]
 	if !ok {
 		return nil, fmt.Errorf("cannot %s: there is no [forge.%s] to write to: %w", x.do, t.project, act.ErrRefused)
+	}
+	if a.Target.Pull != nil && p.Pulls != nil {
+		p.Writer = p.Pulls
 	}
 	if !t.owner.MayTouch() {
 		return nil, fmt.Errorf("cannot %s: %s is not ours: %w", x.do, t.name, act.ErrRefused)

@@ -21,7 +21,11 @@ type bearer struct{ scheme, token string }
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", b.scheme+" "+b.token)
+	name, value := "Authorization", b.scheme+" "+b.token
+	if own, ok := strings.CutSuffix(b.scheme, ":"); ok {
+		name, value = own, b.token
+	}
+	r.Header.Set(name, value)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -39,11 +43,17 @@ func newPlace(t *testing.T, kind string) *place {
 	p.repo.Open(12, time.Hour, forgetest.Issue{Title: "it is broken", Author: "ann", Labels: []string{"in-progress", "bug"}, Assignees: []string{"dev-bot"}})
 	p.repo.Propose(7, time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "mend it", Author: "dev-bot"}, Base: "main", Branch: "fix-12", Head: "c0ffee"})
 	client := &http.Client{Transport: bearer{forgetest.Kind(kind).Scheme, p.server.Account("custos-bot")}}
-	hand, err := forge.NewWriter(forge.Options{Kind: forgetest.Kind(kind), URL: p.server.URL, Repo: "acme/shop", HTTP: client})
+	o := forge.Options{Kind: forgetest.Kind(kind), URL: p.server.URL, Repo: "acme/shop", HTTP: client}
+	hand, err := forge.NewWriter(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.o.Projects = map[string]Project{"shop": {Writer: hand, Labels: map[string][]string{"ready": {"backlog", "todo"}, "in-progress": {"doing", "in-progress"}, "blocked": {}}}}
+	o.Pulls = true
+	pulls, err := forge.NewWriter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.o.Projects = map[string]Project{"shop": {Writer: hand, Pulls: pulls, Labels: map[string][]string{"ready": {"backlog", "todo"}, "in-progress": {"doing", "in-progress"}, "blocked": {}}}}
 	return p
 }
 
@@ -205,5 +215,21 @@ func TestWithoutAForge(t *testing.T) {
 	a := New(Comment, Options{}).Ability()
 	if a.Cannot == "" || a.Needs == "" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// Where pull requests are counted apart, what is for one goes to it, and not to the issue of
+// the same number.
+func TestPullRequestsThatAreCountedApart(t *testing.T) {
+	p := newPlace(t, "gitlab")
+	p.repo.Propose(12, time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "mend it"}, Base: "main", Branch: "fix", Head: "c0ffee"})
+	before := p.issue()
+	a := wish(Comment, "It waits.")
+	a.Target = fleet.Target{Pull: &fleet.PullRequest{Name: "shop!12", Project: "shop", Number: 12, Owner: fleet.OwnerConfigured, Head: "c0ffee"}}
+	acttest.Do(t, New(Comment, p.o), a)
+	a.Text = "+bug"
+	acttest.Do(t, New(Label, p.o), a)
+	if i := p.repo.Pulls[12]; len(i.Comments) != 1 || len(i.Labels) != 1 || len(before.Comments) != 0 || len(before.Labels) != 2 {
+		t.Errorf("the merge request is %+v, the issue %+v", i, before)
 	}
 }

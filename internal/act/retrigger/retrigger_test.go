@@ -48,6 +48,8 @@ func wish(s *citest.Server) fleet.Action {
 		State: fleet.Known(ci.Failure), Ended: fleet.Known(fleet.Duration(20 * time.Minute)), Attempt: 1, Infra: fleet.Known(true), Newest: true}
 	switch s.Kind() {
 	case "woodpecker": // whose pipelines are all workflows
+	case "gitlab-ci": // nor are GitLab's
+		p.Number = p.ID
 	case "github-actions":
 		p.Number, p.Workflow = p.ID, ".github/workflows/ci.yml"
 	default:

@@ -242,6 +242,7 @@ func TestNeverSeen(t *testing.T) {
 		other := citest.New(t, "woodpecker")
 		other.Add(citest.Run{Number: 1})
 		s.Forbid("/repos", 404)
+		s.Forbid("/projects", 404)
 		seen := look(t, newProbe(t, system(t, "x", s), system(t, "y", other)))
 		text, err := json.Marshal(seen)
 		if err != nil || !strings.Contains(string(text), `"x/server"`) {
@@ -319,5 +320,21 @@ func TestWorkersThatAreNotTold(t *testing.T) {
 func TestNoneIsAbsent(t *testing.T) {
 	if _, err := newProbe(t).Look(t.Context()); !errors.Is(err, observe.ErrAbsent) {
 		t.Error(err)
+	}
+}
+
+// It is told of what it looks at, as long as more may be asked of every server.
+func TestHear(t *testing.T) {
+	s := citest.New(t, "gitlab-ci")
+	spare := true
+	a, b := system(t, "x", s), system(t, "y", s)
+	a.Repo, b.Repo = "acme/shop", "acme/blog"
+	b.Spare = func() bool { return spare }
+	p := newProbe(t, a, b)
+	if !p.Hear("Acme/Shop") || !p.Hear("acme/blog") || p.Hear("acme/other") || p.Hear("") {
+		t.Error("it hears of what it does not look at, or not of what it does")
+	}
+	if spare = false; p.Hear("acme/shop") {
+		t.Error("more is asked than must be, though little is left")
 	}
 }

@@ -46,6 +46,12 @@ func TestBuiltinRules(t *testing.T) {
 		"a test":                                   {ci.Step{Exit: 1, Log: "--- FAIL: TestDial: dial tcp 127.0.0.1:1: connection refused"}, false},
 		"a test that waits":                        {ci.Step{Exit: 1, Log: "panic: test timed out after 10m0s"}, false},
 		"compile":                                  {ci.Step{Exit: 2, Log: "main.go:3: undefined: x"}, false},
+		"GitLab's runner":                          {ci.Step{Exit: 1, Error: "runner_system_failure", Log: "ERROR: Job failed (system failure): prepare environment"}, true},
+		"GitLab's runner, no log":                  {ci.Step{Exit: -1, Error: "stuck_or_timeout_failure", Unread: "there is no such thing"}, true},
+		"GitLab's script":                          {ci.Step{Exit: 1, Error: "script_failure", Log: "FAIL"}, false},
+		"GitLab's script, too long":                {ci.Step{Exit: -1, Error: "job_execution_timeout", Log: "ERROR: Job failed: execution took longer than 1h0m0s seconds"}, false},
+		"GitLab has no such runner":                {ci.Step{Exit: -1, Error: "stuck_pending_no_matching_runners", Log: "x"}, false},
+		"words like GitLab's":                      {ci.Step{Exit: 1, Log: "expected runner_system_failure"}, false},
 		"a branch is missing":                      {ci.Step{Name: "ci/clone", Exit: 128, Log: "fatal: couldn't find remote ref refs/heads/gone"}, false},
 		"no words":                                 {ci.Step{Exit: 1}, false},
 	} {

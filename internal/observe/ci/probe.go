@@ -6,6 +6,7 @@ package ci
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type Reader interface {
 type System struct {
 	Name    string
 	Project string // what Custos calls it
+	Repo    string // OWNER/NAME, as the server calls it
 	Primary string // branch; "": what the server says
 	Owner   fleet.Owner
 	Reader  Reader
@@ -36,6 +38,8 @@ type System struct {
 	TellsWorkers bool
 	Silent       time.Duration // a worker that did not speak for longer is not healthy; 5m
 	Forget       time.Duration // one that is not in Workers is forgotten after so long; 24h
+	// Spare says whether more may be asked of the server than must be; nil: it may.
+	Spare func() bool
 }
 
 // Options say what is looked at.
@@ -81,6 +85,18 @@ func New(o Options) (*Probe, error) {
 // Spec implements observe.Probe.
 func (p *Probe) Spec() observe.Spec {
 	return observe.Spec{Name: "ci", Part: fleet.PartCI, Every: p.every, Deadline: deadline, Rest: 10 * time.Second}
+}
+
+// Hear implements observe.Hearer: all systems are looked at again before it is time, when one is
+// of that repository and more may be asked of each than must be.
+func (p *Probe) Hear(repo string) (hears bool) {
+	for _, s := range p.systems {
+		if s.Spare != nil && !s.Spare() {
+			return false
+		}
+		hears = hears || strings.EqualFold(s.Repo, repo)
+	}
+	return hears
 }
 
 // Look implements observe.Probe. Of a system that does not answer everything is

@@ -54,6 +54,8 @@ type answer struct {
 const (
 	mostNew = 150 // questions that were never asked; and requests for remembered answers that are due
 	mostDue = 3   // requests for what may have changed
+
+	onTime = 0.9 // of how long an answer is good, from which on it may be asked for again
 )
 
 // questions lists all there is to ask. The mutex is held.
@@ -79,7 +81,7 @@ func (p *project) questions() (out []asking) {
 			every = time.Minute
 		}
 		out = append(out, asking{checks, "", every, 1 + truth(p.Lazy)},
-			asking{question{askReviews, n, ""}, x.Updated.String() + x.Head, 10 * time.Minute, 1},
+			asking{question{askReviews, n, ""}, x.Updated.String() + x.Head, 10 * time.Minute, 1 + truth(p.Apart != nil)},
 			asking{question{askCommit, n, x.Head}, "", 24 * time.Hour, 1})
 		if p.Lazy {
 			out = append(out, asking{question{askMerges, n, ""}, x.Updated.String() + x.Head, 5 * time.Minute, 1})
@@ -119,7 +121,7 @@ func (p *project) singles() (out []asking) {
 		_, open := p.issues[n]
 		_, closed := p.recent[n]
 		_, pull := p.pulls[n]
-		if open || closed || pull {
+		if open || closed || pull && p.Apart == nil {
 			continue
 		}
 		every := 6 * time.Hour
@@ -144,10 +146,14 @@ func isPending(c forge.Checks) bool {
 
 // choose takes from all questions those that were never asked, those whose answer a
 // former process remembered and that are due, the most overdue first, and of the rest
-// the few that are the most overdue. What failed before counts as asked: a forge that
-// always fails is not asked more often for it.
-func choose(all []asking, asked map[question]*answer, now time.Time) (out []asking) {
+// the few that are the most overdue; eagerly also of those that would be due later. What failed
+// before counts as asked: a forge that always fails is not asked more often for it.
+func choose(all []asking, asked map[question]*answer, now time.Time, eager bool) (out []asking) {
 	var old, rest []due
+	least := onTime
+	if eager {
+		least = onTime / 10
+	}
 	for _, q := range all {
 		a := asked[q.question]
 		if (a == nil || a.version != q.version && a.err == nil) && len(out) < mostNew {
@@ -158,10 +164,10 @@ func choose(all []asking, asked map[question]*answer, now time.Time) (out []aski
 			continue
 		}
 		switch d := (due{q, ratio(q, a, now)}); {
-		case d.ratio < 0.9 && !a.expired:
-		case a.old:
+		case a.old && (d.ratio >= onTime || a.expired):
 			old = append(old, d)
-		default:
+		case a.old: // there may be as many as there are issues
+		case d.ratio >= least || a.expired:
 			rest = append(rest, d)
 		}
 	}
@@ -202,7 +208,7 @@ func ask(ctx context.Context, r forge.Reader, q asking) *answer {
 	case askBlockers:
 		a.value, a.err = r.Blockers(ctx, q.number)
 	case askChecks:
-		a.value, a.err = r.Checks(ctx, q.name)
+		a.value, a.err = r.Checks(ctx, q.number, q.name)
 	case askReviews:
 		a.value, a.err = r.Reviews(ctx, q.number)
 	case askMerges:

@@ -28,8 +28,13 @@ func TestClosed(t *testing.T) {
 			if before {
 				w.must(t)
 			}
+			wants := map[int]time.Duration{1: 0, 2: 23 * time.Hour, 3: 25 * time.Hour, 4: 900 * time.Hour, 5: 0, 6: 30 * time.Hour}
+			if kind == "gitlab" { // whose merge requests have other numbers
+				delete(wants, 5)
+				delete(wants, 6)
+			}
 			for range 2 {
-				for n, want := range map[int]time.Duration{1: 0, 2: 23 * time.Hour, 3: 25 * time.Hour, 4: 900 * time.Hour, 5: 0, 6: 30 * time.Hour} {
+				for n, want := range wants {
 					closed, since := w.probe.Closed(t.Context(), "shop", n)
 					if got, ok := closed.Get(); !ok || got != (want > 0) {
 						t.Errorf("looked %v, #%d: closed %v, %q", before, n, got, closed.Why())

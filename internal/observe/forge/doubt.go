@@ -13,12 +13,12 @@ import (
 // contradicts the list, what is closed explains it, and what cannot be told is believed
 // at the second look.
 func (p *project) doubt(ctx context.Context, open, closed []forge.Issue, pulls []forge.Pull) error {
-	n := p.vanished(byNumber(open), byNumber(closed), pulls)
+	n, asks := p.vanished(byNumber(open), byNumber(closed), pulls)
 	if n == 0 {
 		p.doubts = 0
 		return nil
 	}
-	i, err := p.Reader.Issue(ctx, n)
+	i, err := asks.Issue(ctx, n)
 	p.doubts++
 	switch {
 	case err == nil && i.Open:
@@ -31,10 +31,11 @@ func (p *project) doubt(ctx context.Context, open, closed []forge.Issue, pulls [
 	return fmt.Errorf("its list is suddenly empty, and whether #%d is open cannot be told: %w", n, err)
 }
 
-// vanished is one that was open and that an empty list leaves out; 0 when no list is
-// empty, or those that are closed explain it. Only looks change the lists, and there is
+// vanished is one that was open and that an empty list leaves out, and who asks after it; 0 when
+// no list is empty, or those that are closed explain it. Only looks change the lists, and there is
 // one at a time.
-func (p *project) vanished(open, closed map[int]forge.Issue, pulls []forge.Pull) (n int) {
+func (p *project) vanished(open, closed map[int]forge.Issue, pulls []forge.Pull) (n int, asks forge.Reader) {
+	asks = p.Reader
 	if len(open) == 0 {
 		for was := range p.issues {
 			if _, there := closed[was]; !there && (n == 0 || was < n) {
@@ -43,11 +44,14 @@ func (p *project) vanished(open, closed map[int]forge.Issue, pulls []forge.Pull)
 		}
 	}
 	if n == 0 && len(pulls) == 0 {
+		if p.Apart != nil {
+			asks = p.Apart
+		}
 		for was := range p.pulls {
 			if n == 0 || was < n {
 				n = was
 			}
 		}
 	}
-	return n
+	return n, asks
 }

@@ -13,7 +13,7 @@ import (
 // then what it would say is unknown, and ends nothing.
 func TestASuddenlyEmptyListIsDoubted(t *testing.T) {
 	each(t, func(t *testing.T, kind string) {
-		for name, path := range map[string]string{"issues": "/issues?", "pull requests": "/pulls?"} {
+		for name, path := range map[string]string{"issues": "/issues?", "pull requests": map[bool]string{false: "/pulls?", true: "/merge_requests?"}[kind == "gitlab"]} {
 			t.Run(name, func(t *testing.T) {
 				w, repos := newWorld(t, kind, "shop")
 				for n := range 3 {

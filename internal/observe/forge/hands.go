@@ -2,7 +2,6 @@ package forge
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,7 +77,9 @@ func (w worker) first(fits func(Hand, place) bool) string {
 
 func (w worker) onIssue(number int) string {
 	return cmp.Or(
-		w.first(func(h Hand, p place) bool { return h.Registered && p.here && w.names(h.Task, number, "#", "issues") }),
+		w.first(func(h Hand, p place) bool {
+			return h.Registered && p.here && w.names(h.Task, number, "#", issueFolders...)
+		}),
 		w.first(func(_ Hand, p place) bool { return p.here && issueOf(p.branch) == number }),
 		w.first(func(h Hand, _ place) bool { return w.called(h.Name) == number }))
 }
@@ -86,10 +87,12 @@ func (w worker) onIssue(number int) string {
 func (w worker) onPull(p *fleet.PullRequest) string {
 	issues := w.issuesOf(p)
 	return cmp.Or(
-		w.first(func(h Hand, at place) bool { return h.Registered && at.here && w.names(h.Task, p.Number, "!", "pulls") }),
+		w.first(func(h Hand, at place) bool {
+			return h.Registered && at.here && w.names(h.Task, p.Number, "!", pullFolders...)
+		}),
 		w.first(func(_ Hand, at place) bool { return at.here && at.branch != "" && at.branch == p.Branch }),
 		w.first(func(h Hand, at place) bool {
-			return h.Registered && at.here && slices.ContainsFunc(issues, func(n int) bool { return w.names(h.Task, n, "#", "issues") })
+			return h.Registered && at.here && slices.ContainsFunc(issues, func(n int) bool { return w.names(h.Task, n, "#", issueFolders...) })
 		}),
 		w.first(func(h Hand, _ place) bool { return slices.Contains(issues, w.called(h.Name)) }))
 }
@@ -109,17 +112,27 @@ func (w worker) issuesOf(p *fleet.PullRequest) (out []int) {
 	return out
 }
 
+// What stands before the number in the addresses of issues and of pull requests: of a Gitea
+// and GitHub, and of GitLab.
+var (
+	issueFolders = []string{"issues", "-/issues", "-/work_items"}
+	pullFolders  = []string{"pulls", "pull", "-/merge_requests"}
+)
+
 // names says whether a task names an issue (mark "#") or a pull request ("!") of
 // the project: #12, shop#12, acme/shop#12, or its address.
-func (w worker) names(task string, number int, mark, folder string) bool {
+func (w worker) names(task string, number int, mark string, folders ...string) bool {
 	n := strconv.Itoa(number)
 	for word := range strings.FieldsSeq(task) {
 		word = strings.TrimRight(word, ".,;:)")
-		for _, want := range []string{mark + n, w.v.Name + mark + n, w.v.Repo + mark + n,
-			fmt.Sprintf("%s/%s/%s/%s", strings.TrimSuffix(w.v.URL, "/"), w.v.Repo, folder, n)} {
+		for _, want := range []string{mark + n, w.v.Name + mark + n, w.v.Repo + mark + n} {
 			if word == want {
 				return true
 			}
+		}
+		rest, here := strings.CutPrefix(word, strings.TrimSuffix(w.v.URL, "/")+"/"+w.v.Repo+"/")
+		if folder, ok := strings.CutSuffix(rest, "/"+n); here && ok && slices.Contains(folders, folder) {
+			return true
 		}
 	}
 	return mark == "#" && strings.TrimSpace(task) == n

@@ -44,7 +44,10 @@ type Project struct {
 	Every  time.Duration  // between two looks; 0: a minute
 	Lazy   bool           // lists of pull requests do not say whether they merge
 	Reader forge.Reader
-	Clock  Clock
+	// Apart looks at pull requests where the forge counts them apart from issues, so that
+	// number 7 is both; nil: it is one of both.
+	Apart forge.Reader
+	Clock Clock
 }
 
 // Labels are those that say how far an issue is. An issue is ready when it has one
@@ -54,10 +57,11 @@ type Labels struct {
 	Ready, InProgress, Blocked []string
 }
 
-// Clock tells of the time at the forge.
+// Clock tells of the time at the forge, and whether more may be asked of it than must be.
 type Clock interface {
 	Clock() time.Time
 	Skew() (time.Duration, bool)
+	Spare() bool
 }
 
 // Hand is somebody who may be at work: an agent.

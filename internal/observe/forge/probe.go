@@ -25,7 +25,19 @@ const deadline = time.Minute
 
 // Spec implements observe.Probe.
 func (p *Probe) Spec() observe.Spec {
-	return observe.Spec{Name: "forge", Part: fleet.PartForge, Every: p.every, Deadline: deadline}
+	return observe.Spec{Name: "forge", Part: fleet.PartForge, Every: p.every, Deadline: deadline, Rest: LeastEvery}
+}
+
+// Hear implements observe.Hearer: the projects that are that repository are looked at again
+// before it is time, as long as more may be asked of their forge than must be.
+func (p *Probe) Hear(repo string) (hears bool) {
+	for _, x := range p.projects {
+		if strings.EqualFold(x.Repo, repo) && x.Clock.Spare() {
+			x.hear()
+			hears = true
+		}
+	}
+	return hears
 }
 
 // Look implements observe.Probe. A project whose forge cannot be asked keeps its

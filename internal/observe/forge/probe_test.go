@@ -70,11 +70,18 @@ func newWorld(t testing.TB, kind string, projects ...string) (*world, map[string
 func (w *world) project(t testing.TB, name string) forge.Project {
 	t.Helper()
 	to := httpcache.NewTransport(w.host, forgetest.Kind(w.Kind).Scheme, func(context.Context) (string, error) { return w.token, nil })
-	r, err := sysforge.New(sysforge.Options{Kind: forgetest.Kind(w.Kind), URL: w.URL, Repo: "acme/" + name, HTTP: to.Client()})
+	o := sysforge.Options{Kind: forgetest.Kind(w.Kind), URL: w.URL, Repo: "acme/" + name, HTTP: to.Client()}
+	r, err := sysforge.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return forge.Project{Name: name, URL: w.URL, Repo: "acme/" + name, Owner: fleet.OwnerConfigured, Reader: r, Clock: w.host, Lazy: w.Kind == "github",
+	var apart sysforge.Reader
+	if o.Pulls = true; o.Kind.Apart {
+		if apart, err = sysforge.New(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return forge.Project{Name: name, URL: w.URL, Repo: "acme/" + name, Owner: fleet.OwnerConfigured, Reader: r, Apart: apart, Clock: w.host, Lazy: o.Kind.Lazy,
 		Labels: forge.Labels{Ready: []string{"backlog"}, InProgress: []string{"in-progress"}, Blocked: []string{"blocked"}}}
 }
 
@@ -100,9 +107,9 @@ func (w *world) must(t testing.TB) fleet.Forge {
 	return f
 }
 
-// each runs a test for both ways to ask; Forgejo is asked as a Gitea is.
+// each runs a test for all ways to ask; Forgejo is asked as a Gitea is.
 func each(t *testing.T, test func(t *testing.T, kind string)) {
-	for _, kind := range []string{"forgejo", "github"} {
+	for _, kind := range []string{"forgejo", "github", "gitlab"} {
 		t.Run(kind, func(t *testing.T) { test(t, kind) })
 	}
 }
@@ -290,6 +297,10 @@ func TestPulls(t *testing.T) {
 		shop.Required["main"] = []string{"ci/*"}
 		p := shop.Propose(7, 3*time.Hour, forgetest.Pull{Issue: forgetest.Issue{Body: "Fixes #3"}, Base: "main", Branch: "fix/issue-3", Head: commit(1), Conflict: true, Committed: now.Add(-2 * time.Hour), Requested: []string{"ann"},
 			Checks: []forgetest.Check{{Context: "ci/a", State: "success", At: now.Add(-time.Hour)}, {Context: "ci/b", State: "failure", At: now.Add(-30 * time.Minute), Run: true}, {Context: "style", State: "failure", At: now}}})
+		lacks := "pending"    // a required context is missing
+		if kind == "gitlab" { // it requires pipelines, and none of their jobs
+			p.Checks, lacks = p.Checks[:2], "none"
+		}
 		shop.Propose(8, time.Hour, forgetest.Pull{Base: "main", Branch: "x", Head: commit(2), Draft: true})
 		shop.Propose(9, time.Hour, forgetest.Pull{Base: "dev", Branch: "y", Head: commit(3)})
 		f := w.must(t)
@@ -301,7 +312,7 @@ func TestPulls(t *testing.T) {
 		if checked, pushed := time.Duration(one.Checked.Or(0)), time.Duration(one.Pushed.Or(0)); checked.Round(time.Minute) != 31*time.Minute || pushed.Round(time.Minute) != 121*time.Minute {
 			t.Errorf("checked %v, pushed %v ago", checked, pushed)
 		}
-		if f.Pulls[1].Checks.Or("") != "pending" { // a required context is missing
+		if f.Pulls[1].Checks.Or("") != lacks {
 			t.Errorf("no check of a required context: %v", f.Pulls[1].Checks)
 		}
 		if f.Pulls[2].Checks.Or("") != "none" || f.Pulls[2].Conflict.Or(true) || f.Pulls[2].Review.Or("") != "none" {

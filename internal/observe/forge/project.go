@@ -36,6 +36,8 @@ type project struct {
 	empty  int
 	doubts int // looks in a row whose list was suddenly empty
 	fresh  bool
+	heard  bool // something happened there since the newest look
+	eager  bool // the newest look was taken for that
 
 	remembered func(project string) ([]byte, error)
 	recalled   bool // what was remembered is read
@@ -60,17 +62,32 @@ func newProject(o Project, now func() time.Time) *project {
 		said: map[int]said{}, heads: map[int]push{}}
 }
 
+// hear notes that something happened there.
+func (p *project) hear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = true
+}
+
+// isDue says whether it is time for a look, and takes it for begun. What happened there
+// brings it near.
+func (p *project) isDue() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, every := p.now(), p.Every
+	if p.heard {
+		every = min(every, LeastEvery)
+	}
+	p.fresh = p.looked.IsZero() || now.Sub(p.looked) >= every-every/10
+	if p.fresh {
+		p.looked, p.eager, p.heard = now, p.heard, false
+	}
+	return p.fresh
+}
+
 // look asks the forge, when it is time.
 func (p *project) look(ctx context.Context) {
-	p.mu.Lock()
-	now := p.now()
-	due := p.looked.IsZero() || now.Sub(p.looked) >= p.Every-p.Every/10
-	p.fresh = due
-	if due {
-		p.looked = now
-	}
-	p.mu.Unlock()
-	if !due {
+	if !p.isDue() {
 		return
 	}
 	p.recall()
@@ -238,7 +255,7 @@ func (p *project) plan() []asking {
 	}
 	maps.DeleteFunc(p.asked, func(q question, _ *answer) bool { return !wants[q] })
 	p.expire(all)
-	return choose(all, p.asked, p.now())
+	return choose(all, p.asked, p.now(), p.eager)
 }
 
 // emptiness counts a look that found nothing ready, once.

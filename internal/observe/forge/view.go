@@ -116,7 +116,8 @@ type state struct {
 	missing bool      // there is no such issue
 }
 
-// state tells how issue n of the project stands. A pull request counts as one.
+// state tells how issue n of the project stands. A pull request counts as one, unless they are
+// counted apart.
 func (v view) state(n int) state {
 	if v.why != "" {
 		return state{why: v.why}
@@ -124,7 +125,7 @@ func (v view) state(n int) state {
 	if i, ok := v.issues[n]; ok {
 		return state{open: true, created: i.Created}
 	}
-	if x, ok := v.pulls[n]; ok {
+	if x, ok := v.pulls[n]; ok && v.Apart == nil {
 		return state{open: true, created: x.Created}
 	}
 	if i, ok := v.recent[n]; ok {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ref is an issue that a text names: "#12", or "acme/shop#12".
+// ref is an issue that a text names: "#12", "acme/shop#12", or "acme/web/shop#12" where groups
+// lie within groups.
 type ref struct {
 	repo   string // OWNER/NAME; "" for the same repository
 	number int
@@ -21,7 +22,10 @@ const (
 	mostRefs = 50
 )
 
-const refText = `(?:[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+)?#\d{1,9}\b`
+const (
+	repoText = `[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)+`
+	refText  = `(?:` + repoText + `)?#\d{1,9}\b`
+)
 
 var (
 	reRef      = regexp.MustCompile(refText)
@@ -117,13 +121,14 @@ func closes(text, forge string) (out []ref) {
 
 // plain is a text in which the address of an issue at this forge, alone or behind
 // words in brackets, is its name; of other addresses nothing is left, for their "#3"
-// is no issue.
+// is no issue. GitLab has a /-/ in them, and calls issues work items, too; its merge requests
+// have other numbers.
 func plain(text, forge string) string {
 	text = text[:min(len(text), mostText)]
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	at := regexp.QuoteMeta(strings.TrimSuffix(forge, "/")) + `/([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+)/(?:issues|pulls?)/(\d{1,9})\b(?:[/?#][^\s)>]*)?`
+	at := regexp.QuoteMeta(strings.TrimSuffix(forge, "/")) + `/(` + repoText + `?)(?:/-)?/(?:issues|work_items|pulls?)/(\d{1,9})\b(?:[/?#][^\s)>]*)?`
 	text = regexp.MustCompile(`(?i)\[[^\]\n]*\]\(`+at+`\)`).ReplaceAllString(text, "$1#$2")
 	text = regexp.MustCompile(`(?i)<?`+at+`>?`).ReplaceAllString(text, "$1#$2")
 	return reAddress.ReplaceAllString(text, " ")

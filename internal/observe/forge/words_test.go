@@ -48,6 +48,10 @@ func TestWaitsFor(t *testing.T) {
 		"## Depends on\n- https://elsewhere.example/acme/shop/issues/4#3\n- https://git.example.evil/acme/shop/issues/5": "",
 		"Depends on:\n\n- #4\n- [x] #5\n#6\n\nAlso good to know:\n- #7":                                                  "#4 #6",
 		"**Blocked by**:\n* #4 the login\nand this:\n* #5":                                                               "#4",
+		// Groups lie within groups, and GitLab's addresses are others.
+		"Depends on acme/web/shop#7 and a/b/c/d.e#8": "acme/web/shop#7 a/b/c/d.e#8",
+		"Depends on https://git.example/acme/web/shop/-/issues/4 and https://git.example/acme/shop/-/work_items/5#note_7":          "acme/web/shop#4 acme/shop#5",
+		"## Depends on\n- https://git.example/acme/shop/-/merge_requests/4\n- !5\n- [x](https://git.example/acme/shop/-/issues/6)": "acme/shop#6",
 		// What is struck through is over.
 		"depends on ~~#12~~ #13":                            "#13",
 		"~~depends on #12~~":                                "",

@@ -1,5 +1,5 @@
-// Package ci is a client of CI systems: Woodpecker, and the Actions of Forgejo,
-// Gitea and GitHub, over plain HTTP. A Reader looks and a Writer runs a pipeline
+// Package ci is a client of CI systems, over plain HTTP: Woodpecker, and the Actions of Forgejo,
+// Gitea and GitHub; others are in folders beneath it. A Reader looks and a Writer runs a pipeline
 // again or cancels it. What a server writes is handed on as it is: what shows
 // it makes it safe first.
 package ci
@@ -122,12 +122,27 @@ func (o Options) Check() error {
 	if o.Kind.Open == nil {
 		return errors.New("kind: there is none")
 	}
-	owner, name, ok := strings.Cut(o.Project, "/")
-	if odd := func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }; !ok || owner == "" || name == "" ||
-		strings.ContainsFunc(owner+name, odd) || strings.Trim(owner, ".") == "" || strings.Trim(name, ".") == "" {
-		return fmt.Errorf("repo: %q is no OWNER/NAME", o.Project)
+	if err := o.Kind.CheckRepo(o.Project); err != nil {
+		return fmt.Errorf("repo: %w", err)
 	}
 	return nil
+}
+
+// CheckRepo says what is wrong with the name of a project; nil when nothing is.
+func (k Kind) CheckRepo(repo string) error {
+	parts, most, want := strings.Split(repo, "/"), 2, `want OWNER/NAME, like "acme/shop"`
+	if k.Nested {
+		most, want = 21, `want GROUP/NAME, like "acme/shop" or "acme/web/shop"`
+	}
+	if len(parts) < 2 || len(parts) > most || slices.ContainsFunc(parts, isOdd) {
+		return errors.New(want)
+	}
+	return nil
+}
+
+// isOdd says whether something is no part of a project's name.
+func isOdd(part string) bool {
+	return strings.Trim(part, ".") == "" || strings.Trim(part, nameRunes) != ""
 }
 
 const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."

@@ -15,7 +15,8 @@ import (
 type Kind struct {
 	Name   string // as kind = "…" of a section [ci.NAME] has it
 	Site   string // its URL where the section names none; "": the section must
-	Scheme string // what the Authorization header begins with
+	Scheme string // what stands before the token: a word of the Authorization header, or with a colon a header of its own
+	Nested bool   // an owner may be a group within groups
 	Anew   bool   // it makes a new pipeline of each attempt; attempts are counted here then
 	Tells  bool   // it says when its workers last spoke
 	// At is where the API of a server is that people open at site.

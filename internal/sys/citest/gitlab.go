@@ -19,7 +19,7 @@ import (
 //   - app/models/ci/pipeline.rb (000f9d0): started_at stays when what failed is begun again, and
 //     each change of the status is a change of the row (updated_at).
 //   - doc/api/jobs.md (04d4cf8), lib/api/ci/jobs.rb (9f2347f): jobs of a pipeline by scope[],
-//     failure_reason of one that failed, and the trace as plain text, empty where there is none.
+//     failure_reason of one that failed, bridges to other pipelines, and the trace as plain text, empty where there is none.
 //     app/models/concerns/enums/ci/commit_status.rb: the reasons.
 //   - lib/api/entities/ci/runner.rb (fc0d8fd): runners, those of the instance among them.
 func (s *Server) gitlab(mux *http.ServeMux) {
@@ -50,6 +50,13 @@ func (s *Server) gitlab(mux *http.ServeMux) {
 		s.answer(w, r, s.labRun(run, true))
 	}))
 	mux.HandleFunc("GET "+project+"/pipelines/{id}/jobs", one(s.labJobs))
+	mux.HandleFunc("GET "+project+"/pipelines/{id}/bridges", one(func(w http.ResponseWriter, r *http.Request, run *Run) {
+		out := []any{}
+		if run.Child != "" {
+			out = append(out, map[string]any{"id": run.Number*100 + 99, "name": run.Child, "stage": "test", "status": "failed", "allow_failure": false, "downstream_pipeline": map[string]any{"id": 5, "status": "failed"}})
+		}
+		s.answer(w, r, out)
+	}))
 	mux.HandleFunc("GET "+project+"/jobs/{job}/trace", ours(s.labTrace))
 	mux.HandleFunc("GET "+project+"/runners", ours(s.labRunners))
 	mux.HandleFunc("POST "+project+"/pipelines/{id}/retry", one(func(w http.ResponseWriter, r *http.Request, run *Run) {
@@ -74,7 +81,7 @@ var labSources = map[string]string{"pull_request": "merge_request_event", "cron"
 func (s *Server) labRun(r *Run, whole bool) map[string]any {
 	out := map[string]any{"id": s.ID(r.Number), "iid": r.Number, "project_id": 3, "status": cmp.Or(r.Word, labWords[r.State], r.State), "source": cmp.Or(labSources[r.Event], r.Event),
 		"ref": r.Branch, "sha": r.Head, "name": nil, "web_url": fmt.Sprintf("%s/%s/-/pipelines/%d", s.URL, s.project, s.ID(r.Number)),
-		"created_at": labTime(r.Created), "updated_at": labTime(latest(r.Created, r.Started, r.Ended, r.Changed))}
+		"created_at": labTime(r.Created), "updated_at": labTime(changed(r))}
 	if r.Title != "" {
 		out["name"] = r.Title
 	}
@@ -83,17 +90,25 @@ func (s *Server) labRun(r *Run, whole bool) map[string]any {
 	}
 	if whole {
 		out["tag"], out["yaml_errors"], out["started_at"], out["finished_at"] = false, nil, labTime(r.Started), labTime(r.Ended)
+		if r.Misconfigured != "" {
+			out["yaml_errors"] = r.Misconfigured
+		}
 	}
 	return out
 }
 
-func latest(times ...time.Time) (last time.Time) {
-	for _, t := range times {
-		if t.After(last) {
-			last = t
+// changed is when the status of a pipeline was last another.
+func changed(r *Run) time.Time {
+	at := r.Created
+	for _, t := range []time.Time{r.Started, r.Ended} {
+		if !t.IsZero() {
+			at = t
 		}
 	}
-	return last
+	if r.Changed.After(at) {
+		return r.Changed
+	}
+	return at
 }
 
 func labTime(t time.Time) any {

@@ -48,7 +48,8 @@ type Run struct {
 	Changed  time.Time // of GitLab: when it was begun again
 	Steps    []Step
 	Error    string // of the whole, as when a worker was lost
-	// Warnings and Misconfigured are what Woodpecker says of the configuration.
+	Child    string // of GitLab: the job that began another pipeline, which failed
+	// Warnings and Misconfigured are what Woodpecker says of the configuration, GitLab the latter.
 	Warnings      []string
 	Misconfigured string
 }

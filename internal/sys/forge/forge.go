@@ -1,5 +1,5 @@
 // Package forge speaks to the API of one repository on a forge: Forgejo and Gitea
-// by Gitea's SDK, GitHub by go-github. The Reader looks, the Writer comments,
+// by Gitea's SDK, GitHub by go-github, others from folders beneath it. The Reader looks, the Writer comments,
 // labels and assigns. What it returns is as the forge has it: texts are foreign
 // words and neither stripped nor cut.
 package forge
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,19 +21,37 @@ type Options struct {
 	URL  string       // of the forge, as people open it
 	Repo string       // OWNER/NAME
 	HTTP *http.Client // adds the token, heeds limits, follows nothing
+	// Pulls says, of a kind that counts them apart, that the numbers of Issue and of what a
+	// Writer does are those of pull requests.
+	Pulls bool
 }
 
-var repoName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._-]+$`)
+var (
+	repoName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._-]+$`)
+	nestedName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9._-]*(?:/[A-Za-z0-9_.][A-Za-z0-9._-]*){1,20}$`)
+)
 
 func (o Options) check() (owner, name string, err error) {
 	if o.Kind.Open == nil {
 		return "", "", errors.New("kind: there is none")
 	}
-	owner, name, _ = strings.Cut(o.Repo, "/")
-	if !repoName.MatchString(o.Repo) || name == "." || name == ".." {
-		return "", "", errors.New(`repo: want OWNER/NAME, like "acme/shop"`)
+	if err := o.Kind.CheckRepo(o.Repo); err != nil {
+		return "", "", fmt.Errorf("repo: %w", err)
 	}
-	return owner, name, nil
+	at := strings.LastIndexByte(o.Repo, '/')
+	return o.Repo[:at], o.Repo[at+1:], nil
+}
+
+// CheckRepo says what is wrong with the name of a repository; nil when nothing is.
+func (k Kind) CheckRepo(repo string) error {
+	form, want := repoName, `want OWNER/NAME, like "acme/shop"`
+	if k.Nested {
+		form, want = nestedName, `want GROUP/NAME, like "acme/shop" or "acme/web/shop"`
+	}
+	if !form.MatchString(repo) || slices.ContainsFunc(strings.Split(repo, "/"), func(part string) bool { return strings.Trim(part, ".") == "" }) {
+		return errors.New(want)
+	}
+	return nil
 }
 
 // Issue is one issue, or a pull request seen as one.
@@ -134,7 +153,8 @@ type issueTeller interface {
 
 // pullTeller tells of one pull request.
 type pullTeller interface {
-	Checks(ctx context.Context, commit string) (Checks, error)
+	// Checks are those of the commit that is its head.
+	Checks(ctx context.Context, number int, commit string) (Checks, error)
 	Reviews(ctx context.Context, number int) ([]Review, error)
 	// Merges says whether a pull request can be merged as it is: yes, no; "" when
 	// the forge does not know yet.
@@ -182,6 +202,8 @@ type Error struct{ Status int }
 
 func (e *Error) Error() string {
 	switch e.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return fmt.Sprintf("the forge answered %d: it is at another address now, or wants a person to sign in", e.Status)
 	case http.StatusUnauthorized:
 		return "the forge answered 401: it does not take the token"
 	case http.StatusForbidden:

@@ -186,7 +186,7 @@ func (t *tea) Merges(ctx context.Context, number int) (string, error) {
 // context. Gitea's own summary of them (…/commits/SHA/status) is no use: it holds one
 // page, total_count counts that page (go-gitea/gitea at 083e0ba, services/convert/status.go:
 // TotalCount: len(statuses)), and the SDK takes an answer that it cannot read for none.
-func (t *tea) Checks(ctx context.Context, commit string) (Checks, error) {
+func (t *tea) Checks(ctx context.Context, _ int, commit string) (Checks, error) {
 	c, err := t.api(ctx)
 	if err != nil {
 		return Checks{}, err

@@ -21,7 +21,7 @@ type hub struct {
 
 // GitHub is the kind "github".
 func GitHub() Kind {
-	return Kind{Name: "github", Title: "GitHub", Site: "https://github.com", Scheme: "Bearer", Cheap: true, At: hubAPI, Open: newHub}
+	return Kind{Name: "github", Title: "GitHub", Site: "https://github.com", Scheme: "Bearer", Lazy: true, At: hubAPI, Open: newHub}
 }
 
 func hubAPI(site string) string {
@@ -177,7 +177,7 @@ func (h *hub) Merges(ctx context.Context, number int) (string, error) {
 }
 
 // Checks are commit statuses and check runs together.
-func (h *hub) Checks(ctx context.Context, commit string) (Checks, error) {
+func (h *hub) Checks(ctx context.Context, _ int, commit string) (Checks, error) {
 	o := github.ListOptions{PerPage: 2 * perPage}
 	s, resp, err := h.c.Repositories.GetCombinedStatus(ctx, h.owner, h.name, commit, &o)
 	if err != nil {

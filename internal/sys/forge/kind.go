@@ -11,8 +11,10 @@ type Kind struct {
 	Name   string // as kind = "…" of a section [forge.NAME] has it
 	Title  string // as its makers write it
 	Site   string // its URL where the section names none; "": the section must
-	Scheme string // what the Authorization header begins with
-	Cheap  bool   // it does not count requests that are answered 304
+	Scheme string // what stands before the token: a word of the Authorization header, or with a colon a header of its own
+	Lazy   bool   // its lists of pull requests do not say whether they merge: each is asked after
+	Nested bool   // an owner may be a group within groups
+	Apart  bool   // issues and pull requests are counted apart: Options.Pulls says which numbers are meant
 	// At is the address that the API is at, of a forge that people open at site; nil: the
 	// same. Its host is the one that the HTTP client must reach.
 	At func(site string) string

@@ -10,7 +10,7 @@ import (
 
 // Fault is one way to fail. Its zero value fails every request in no way.
 type Fault struct {
-	Path  string // of the requests that it meets: a part of their URI; "" for all
+	Path  string // of the requests that it meets: a part of their URI, or of its path as it is meant; "" for all
 	Times int    // how many of them; 0 for all
 
 	Status  int             // answered at once, with Body
@@ -57,7 +57,7 @@ func Spent(reset time.Time) Fault {
 
 func (s *Server) fault(r *http.Request) *Fault {
 	for _, f := range s.faults {
-		if strings.Contains(r.URL.RequestURI(), f.Path) && (f.Times == 0 || f.met < f.Times) {
+		if (strings.Contains(r.URL.RequestURI(), f.Path) || strings.Contains(r.URL.Path, f.Path)) && (f.Times == 0 || f.met < f.Times) {
 			f.met++
 			return f
 		}

@@ -16,7 +16,11 @@ func (s *Server) labPage(w http.ResponseWriter, r *http.Request, a reply, list [
 	}
 	size = min(size, 100, s.PageSize)
 	if f != nil && f.Endless && len(list) > 0 {
-		s.labLink(w, fmt.Sprintf(`<%s>; rel="next"`, s.labURL(r, "page", number(page+1))))
+		next := s.labURL(r, "page", number(page+1))
+		if a.list == keyset {
+			next = s.labURL(r, "cursor", cursorOf(list[0]))
+		}
+		s.labLink(w, fmt.Sprintf(`<%s>; rel="next"`, next))
 		return list[:1]
 	}
 	if a.list == keyset {
@@ -58,21 +62,25 @@ func (s *Server) labPage(w http.ResponseWriter, r *http.Request, a reply, list [
 // labBehind is the page behind the cursor, which holds the number of the last one before it.
 func (s *Server) labBehind(w http.ResponseWriter, r *http.Request, list []any, size int) []any {
 	after, _ := base64.URLEncoding.DecodeString(r.URL.Query().Get("cursor"))
-	key := func(x any) string {
-		i := x.(map[string]any)
-		return fmt.Sprintf("%v %09d", i["created_at"], i["iid"])
-	}
 	out := []any{}
 	for _, x := range list { // the newest first: what is behind the cursor is smaller
-		if len(out) < size && (len(after) == 0 || key(x) < string(after)) {
+		if len(out) < size && (len(after) == 0 || keyOf(x) < string(after)) {
 			out = append(out, x)
 		}
 	}
 	if len(out) == size {
-		s.labLink(w, fmt.Sprintf(`<%s>; rel="next"`, s.labURL(r, "cursor", base64.URLEncoding.EncodeToString([]byte(key(out[size-1]))))))
+		s.labLink(w, fmt.Sprintf(`<%s>; rel="next"`, s.labURL(r, "cursor", cursorOf(out[size-1]))))
 	}
 	return out
 }
+
+// keyOf is what issues are sorted by.
+func keyOf(x any) string {
+	i := x.(map[string]any)
+	return fmt.Sprintf("%v %09d", i["created_at"], i["iid"])
+}
+
+func cursorOf(x any) string { return base64.URLEncoding.EncodeToString([]byte(keyOf(x))) }
 
 func (s *Server) labLink(w http.ResponseWriter, links ...string) {
 	if !s.NoLink {
