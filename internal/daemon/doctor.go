@@ -50,7 +50,7 @@ func (s *system) installation() installation.Options {
 		Database: storeFile(s.cfg), Socket: Socket(s.cfg), Tmux: own.Socket, Shims: own.Shims, Hook: own.Hook,
 		Chats: s.chats, Logs: func() []fleet.Log { return s.board.Snapshot().Logs.Value }}
 	if at := s.hooked.Address; at != "" {
-		o.Listeners = append(o.Listeners, doctor.Listener{What: "signed webhooks", Address: at, Loopback: server.Loopback(at), Guard: "bodies are not encrypted: put a proxy before it"})
+		o.Listeners = append(o.Listeners, doctor.Listener{What: "signed webhooks", Address: at, Loopback: server.Loopback(at), Guard: "neither bodies nor the token of a GitLab are encrypted: put a proxy before it"})
 	}
 	if at := s.gauges.listen; at.Address != "" {
 		l := doctor.Listener{What: "metrics", Address: at.Address, Loopback: server.Loopback(at.Address)}

@@ -11,7 +11,7 @@ import (
 // cannot be read, is tried again.
 const webhookAgain = 10 * time.Second
 
-// hearWebhooks makes triggers of signed webhooks until ctx ends. What stands in the way
+// hearWebhooks makes triggers of signed webhooks until ctx ends, and has what they are about looked at. What stands in the way
 // is no reason not to watch: it is said, and tried again.
 func (s *system) hearWebhooks(ctx context.Context) {
 	o := s.hooked
@@ -24,6 +24,6 @@ func (s *system) hearWebhooks(ctx context.Context) {
 			return err
 		}
 		return server.ServeWebhooks(ctx, l, server.ReceiveWebhooks(server.Webhooks{Secret: server.Held(o.Secret, s.world.Now), Records: records{s},
-			Now: s.world.Now, Log: s.o.Log}))
+			Now: s.world.Now, Heard: s.board.Heard, Log: s.o.Log}))
 	})
 }

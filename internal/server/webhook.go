@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +37,7 @@ type Webhooks struct {
 	Secret  func(context.Context) (string, error) // what they are signed with
 	Records RecordsEditor
 	Now     func() fleet.Instant
+	Heard   func(repo string) // told of the repository that one was about; nil: nobody
 	Log     *slog.Logger
 }
 
@@ -130,13 +133,13 @@ func bodyOf(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 // cannot silence a forge.
 func (h *webhookReceiver) judge(req *http.Request, name string, body []byte) (string, error) {
 	secret, err := h.Secret(req.Context())
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", &rejection{http.StatusServiceUnavailable, "cannot check signatures", err}
-	case !signed(req.Header, body, secret):
-		return "", &rejection{code: http.StatusUnauthorized, text: "the signature is missing or wrong"}
 	}
 	now := h.Now()
+	if !signed(req.Header, body, secret, now) {
+		return "", &rejection{code: http.StatusUnauthorized, text: "the signature is missing or wrong"}
+	}
 	t, err := ledger.AddTrigger(triggerOf(req.Header, name, body, secret, now), fleet.ByWebhook, now)
 	switch {
 	case err != nil:
@@ -144,7 +147,26 @@ func (h *webhookReceiver) judge(req *http.Request, name string, body []byte) (st
 	case !h.pace.admits(now):
 		return "", &rejection{code: http.StatusTooManyRequests, text: "too many webhooks"}
 	}
-	return h.write(req.Context(), t)
+	id, err := h.write(req.Context(), t)
+	if repo := repoOf(body); err == nil && repo != "" && h.Heard != nil {
+		h.Heard(repo)
+	}
+	return id, err
+}
+
+// repoOf is the repository that a webhook is about, as GitHub, Forgejo and Gitea name it, or as
+// GitLab does; "" where none is named.
+func repoOf(body []byte) string {
+	var in struct {
+		Repository struct {
+			Name string `json:"full_name"`
+		}
+		Project struct {
+			Name string `json:"path_with_namespace"`
+		}
+	}
+	_ = json.Unmarshal(body, &in) // what is of another shape names none
+	return cmp.Or(in.Repository.Name, in.Project.Name)
 }
 
 func (h *webhookReceiver) write(ctx context.Context, t fleet.Trigger) (string, error) {
@@ -157,14 +179,18 @@ func (h *webhookReceiver) write(ctx context.Context, t fleet.Trigger) (string, e
 	return made.Triggers[0].ID, nil
 }
 
+// reVariables are those that a GitLab's pipeline was begun with: secrets may be among them.
+var reVariables = regexp.MustCompile(`"variables"\s*:\s*\[(?:[^"\]]|"(?:[^"\\]|\\.)*")*\]`)
+
 // triggerOf is what is kept of a webhook. The secret itself is never in it: some forges
 // put it into the body.
 func triggerOf(header http.Header, name string, body []byte, secret string, now fleet.Instant) fleet.Trigger {
-	text := strings.ReplaceAll(string(body), secret, "***")
+	text := reVariables.ReplaceAllString(string(body), `"variables":"***"`)
+	text = strings.ReplaceAll(text, secret, "***")
 	if quoted, err := json.Marshal(secret); err == nil {
 		text = strings.ReplaceAll(text, strings.Trim(string(quoted), `"`), "***")
 	}
-	if event := fleet.Line(headerOf(header, "X-GitHub-Event", "X-Forgejo-Event", "X-Gitea-Event"), longestEvent); event != "" {
+	if event := fleet.Line(headerOf(header, "X-GitHub-Event", "X-Forgejo-Event", "X-Gitea-Event", "X-Gitlab-Event"), longestEvent); event != "" {
 		text = event + "\n" + text
 	}
 	// before it is cut to what is kept, so that no half of a token is left
@@ -172,14 +198,19 @@ func triggerOf(header http.Header, name string, body []byte, secret string, now 
 	return fleet.Trigger{Head: fleet.Head{Key: deliveryKey(header, name, body, now)}, Name: name, Text: text}
 }
 
-// deliveryKey is the same for a webhook that comes again. What names no delivery is
-// the same when its body is, within a second. A sum, so that none is cut short.
+// deliveryKey is the same for a webhook that comes again. A GitLab before 17.4 names no
+// delivery, but the request that it follows from, as several webhooks may: it is the same when its
+// body is. What names nothing is the same when its body is, within a second. A sum, so that
+// none is cut short.
 func deliveryKey(header http.Header, name string, body []byte, now fleet.Instant) string {
-	id := headerOf(header, "X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery")
-	if id == "" {
-		id = fmt.Sprintf("%x %d", sha256.Sum256(body), now.Wall.Unix())
-	} else {
+	id := headerOf(header, "X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery", "Webhook-Id", "Idempotency-Key")
+	switch cause := header.Get("X-Gitlab-Event-UUID"); {
+	case id != "":
 		id = "id " + id
+	case cause != "":
+		id = fmt.Sprintf("of %s %x", cause, sha256.Sum256(body))
+	default:
+		id = fmt.Sprintf("%x %d", sha256.Sum256(body), now.Wall.Unix())
 	}
 	sum := sha256.Sum256([]byte(name + "\n" + id))
 	return control.OwnKey("hook/" + hex.EncodeToString(sum[:]))

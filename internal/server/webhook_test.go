@@ -27,6 +27,7 @@ type hooked struct {
 	now    fleet.Instant
 	secret func(context.Context) (string, error)
 	fails  error // of what is written down
+	heard  []string
 }
 
 func (h *hooked) Edit(ctx context.Context, do func(fleet.Records) (fleet.Records, error)) (fleet.Records, error) {
@@ -40,6 +41,7 @@ func newHooked() *hooked {
 	h := &hooked{book: &memory{w: newWorld()}, now: instant(0)}
 	h.secret = func(context.Context) (string, error) { return hookSecret, nil }
 	h.ear = ReceiveWebhooks(Webhooks{Records: h, Now: func() fleet.Instant { return h.now }, Log: slog.New(slog.NewTextHandler(&h.log, nil)),
+		Heard:  func(repo string) { h.heard = append(h.heard, repo) },
 		Secret: func(ctx context.Context) (string, error) { return h.secret(ctx) }})
 	return h
 }
@@ -152,7 +154,7 @@ func TestWebhookTokenAtTheCut(t *testing.T) {
 // A delivery is one trigger, however often it comes; what names none is the same while
 // its body and its second are.
 func TestWebhookReplay(t *testing.T) {
-	for _, id := range []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery"} {
+	for _, id := range []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery", "Idempotency-Key"} {
 		h := newHooked()
 		send := func(name, body, delivery string) string {
 			t.Helper()
