@@ -122,7 +122,7 @@ func TestListsAreWhole(t *testing.T) {
 		"nothing, before":      func(s *forgetest.Server) { s.NoLink, s.NoNext, s.NoCount, s.NoKeyset = true, true, true, true },
 		"links lead elsewhere": func(s *forgetest.Server) { s.Root = "http://127.0.0.1:1" },
 	} {
-		for _, many := range []int{0, 99, 100, 101, 230} {
+		for _, many := range []int{99, 100, 201} {
 			t.Run(fmt.Sprint(name, " ", many), func(t *testing.T) {
 				s, repo, o := shop(t)
 				s.Change(func() { strip(s) })
