@@ -37,3 +37,42 @@ func TestWhatBecameOfTheTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestALostLoginHoldsWhatWaits: what was queued for an agent whose login is then refused is
+// not typed into it, and goes on when a person says that the login works.
+func TestALostLoginHoldsWhatWaits(t *testing.T) {
+	w := newTown(t, "")
+	w.spawn("builder", "tool 3s sleep; auth", false)
+	w.awaitState("builder", "working")
+	c, jobs := w.client(), [2]string{}
+	is := func(id string) api.Order {
+		o, err := c.OrderState(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for i := range jobs {
+		o, err := c.Order(t.Context(), api.OrderRequest{Do: "nudge", Agent: "builder", Text: fmt.Sprintf("fake reply job %d", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs[i] = o.ID
+	}
+	w.awaitState("builder", "auth_lost")
+	for _, id := range jobs {
+		await(t, func() string { return fmt.Sprintf("%+v\n%s", is(id), w.said) }, func() bool {
+			o := is(id)
+			return o.Over || o.Guard == "gate"
+		})
+		if o := is(id); o.State != "queued" || !strings.Contains(o.Why, "its login was refused") {
+			t.Fatalf("it was typed into a lost login: %+v\n%s", o, w.said)
+		}
+	}
+	if o := w.order(api.OrderRequest{Do: "nudge", Agent: "builder", Text: "fake reply back"}); o.State != "done" {
+		t.Fatalf("a person cannot say that the login works: %+v\n%s", o, w.said)
+	}
+	for _, id := range jobs {
+		await(t, func() string { return fmt.Sprintf("%+v\n%s", is(id), w.said) }, func() bool { return is(id).State == "done" })
+	}
+}

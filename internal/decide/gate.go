@@ -15,7 +15,7 @@ func askGate(p *pass, r *request) *refusal {
 		return nil
 	}
 	if !starts(r.wish.Do) {
-		return ofOne(fleet.GuardGate, p.askLimited(r), p.askLogin(r))
+		return ofOne(fleet.GuardGate, p.askLimited(r), p.askLogin(r), p.askUntold(r), p.askTooLong(r))
 	}
 	no := ofOne(fleet.GuardGate, p.askLogin(r), p.askFamily(r), p.askMemoryLeft(r), p.askCount(r), p.askSettled(r), p.askStorm(r), p.askReboot(r), p.askLimited(r))
 	if no == nil {
@@ -146,30 +146,6 @@ func (p *pass) probesUntold(r *request, account string) bool {
 		}
 	}
 	return true
-}
-
-// askLogin holds back a rule that would have an agent go on whose login was refused, until
-// the model has answered another one of its kind and account since.
-func (p *pass) askLogin(r *request) *refusal {
-	a := r.wish.Target.Agent
-	if r.order != nil || a == nil || a.State != fleet.StateAuthLost {
-		return nil
-	}
-	const relogin = ": log in again, then tell it to go on"
-	no := &refusal{hint: "custos nudge " + word(a.Name) + " continue"}
-	dwell, known := a.Dwell.Get()
-	if !known {
-		no.why = "its login was refused, it is not known when, and so not whether it works again" + relogin
-		return no
-	}
-	refused := p.snap.Agents.At.Add(-time.Duration(dwell))
-	for _, other := range p.snap.Agents.Value {
-		if other.Kind == a.Kind && other.Account == a.Account && other.Name != a.Name && !other.Answered.IsZero() && refused.Before(other.Answered) {
-			return nil
-		}
-	}
-	no.why = "its login was refused at " + clock(refused) + ", and no other agent of its kind and account was answered since" + relogin
-	return no
 }
 
 // hintLift is how a person says that the limit of an account holds no more.

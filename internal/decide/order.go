@@ -62,7 +62,9 @@ func (p *pass) answer(i int, was *fleet.Order) {
 		o = p.decideOrder(i, o)
 	}
 	if !o.IsOver() {
-		p.queue.ahead[place{o.Agent, laneOf(o.Do)}] = o.ID
+		if !p.yields(&o) {
+			p.queue.ahead[place{o.Agent, laneOf(o.Do)}] = o.ID
+		}
 		p.queue.coming[o.Agent] = p.queue.coming[o.Agent] || o.Do == fleet.OrderSpawn
 	}
 	if changed(was, &o) {
