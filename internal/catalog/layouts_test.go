@@ -15,9 +15,12 @@ func TestLayoutExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := world(t, examples(string(text), "[forge.", "[ci."))
+	w, err := world(t, examples(string(text), "[forge.", "[ci.", "[vault."))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p, err := newVaults(w); err != nil || p == nil {
+		t.Errorf("vaults: %v", err)
 	}
 	forges, err := w.forges()
 	if err != nil || len(forges) != 1 {

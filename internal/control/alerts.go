@@ -251,7 +251,7 @@ func sawContent(actions []fleet.Action, order api.ApproveOrder) error {
 		if len(order.Digest) >= leastDigest && strings.HasPrefix(digest, order.Digest) {
 			continue
 		}
-		why := "say by --digest which files you were shown"
+		why := "say by --digest what you were shown"
 		if order.Digest != "" {
 			why = "it is not what has the digest " + fleet.Line(order.Digest, 80)
 		}

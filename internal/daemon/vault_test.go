@@ -94,7 +94,7 @@ func TestVaultByChat(t *testing.T) {
 	if !strings.Contains(out, "NEEDS YOU") || !strings.Contains(out, "ops/pending/ship.toml has waited for a person") || !strings.Contains(out, " why vault/ops/pending/ship.toml") {
 		t.Errorf("the first look: %s", out)
 	}
-	if out, _ := w.town.says("why", n); !strings.Contains(out, " approve "+n+" --digest "+first[:12]) {
+	if out, _ := w.town.says("why", n); !strings.Contains(out, " approve "+n+" --digest "+first[:12]) || !strings.Contains(out, " deny "+n+" --digest "+first[:12]) {
 		t.Errorf("its story does not say how to answer: %s", out)
 	}
 
@@ -172,6 +172,9 @@ func TestVaultAtTheKeyboard(t *testing.T) {
 	await(t, w.said.String, func() bool { _, err := os.Lstat(filepath.Join(w.vault, "approved/i07.md")); return err == nil })
 	if _, err := os.Lstat(filepath.Join(w.vault, "pending/i07.md")); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
+	}
+	if out, code := w.town.says("deny", "1"); code == 0 || !strings.Contains(out, "digest") {
+		t.Errorf("denied by its number alone: %d %s", code, out)
 	}
 	if left, _ := filepath.Glob(w.vault + "/pending/*"); len(left) != 29 {
 		t.Errorf("%d are left", len(left))

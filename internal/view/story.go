@@ -178,6 +178,9 @@ func storyHints(a StoryOf, s api.Story, alerts []fleet.Alert, p fleet.Pass) []ap
 	for _, k := range s.Skipped {
 		if strings.HasPrefix(k.Hint, "custos approve ") && !strings.HasSuffix(k.Hint, "NUMBER") {
 			out = append(out, api.Hint{Command: k.Hint, What: "approve of " + k.Do})
+			if instead := p.Policy.Abilities[k.Do].Denied; instead != "" {
+				out = append(out, api.Hint{Command: strings.Replace(k.Hint, "approve", "deny", 1), What: "have " + instead + " done instead"})
+			}
 		}
 	}
 	if len(s.Planned) > 0 {

@@ -92,7 +92,7 @@ func (d Folder) Put(name string, text []byte, mode fs.FileMode) error {
 	}
 	f := os.NewFile(uintptr(fd), temp.name)
 	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil { // whatever our umask is
 		err = rename(temp, d.at(name))
 	}
 	if err != nil {

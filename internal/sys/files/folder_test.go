@@ -80,8 +80,11 @@ func TestPut(t *testing.T) {
 	dir := t.TempDir()
 	d := folder(t, dir)
 	write(t, filepath.Join(dir, d.own("new", "a", 0).name), "half of ano")
-	if err := d.Put("a", []byte("whole"), 0o644); err != nil || content(t, dir+"/a") != "whole" {
+	if err := d.Put("a", []byte("whole"), 0o666); err != nil || content(t, dir+"/a") != "whole" {
 		t.Fatalf("%q, %v", content(t, dir+"/a"), err)
+	}
+	if info, err := os.Lstat(dir + "/a"); err != nil || info.Mode().Perm() != 0o666 {
+		t.Errorf("%v, %v", info, err)
 	}
 	if err := os.Symlink(t.TempDir()+"/x", dir+"/link"); err != nil {
 		t.Fatal(err)
