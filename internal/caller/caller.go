@@ -22,7 +22,7 @@ import (
 // Agent is whom a process belongs to.
 type Agent struct {
 	Name     string
-	Instance string // of one whose shim tells it
+	Instance string // of one whose marker or shim tells it
 	Marked   bool   // only its marker, or the arguments of its shim, say which one it is
 }
 
@@ -30,6 +30,8 @@ type Agent struct {
 type Finder struct {
 	Procs  *proc.Reader
 	Socket string // of Custos' own tmux server
+	// Home is the folder in which the instances of an agent, or of a run's steps, have claimed theirs.
+	Home func(name string) string
 }
 
 // Seen is the agent that a process belongs to, given with its ancestors, of those that
@@ -46,13 +48,13 @@ func (f Finder) Seen(snap fleet.Snapshot, line []proc.Stat) (Agent, bool) {
 // Kept is the agent that a process belongs to by what the kernel keeps of it and
 // its ancestors, without a look at the fleet: a marker, a shim, our own tmux server.
 func (f Finder) Kept(line []proc.Stat) (Agent, bool) {
-	if name, ok := f.marked(line); ok {
-		return Agent{Name: name, Marked: true}, true
+	if a, ok := f.marked(line); ok {
+		return a, true
 	}
 	for _, p := range line {
 		switch argv, err := proc.CommandLine(p.ID.PID); {
 		case p.Comm == shim.Program:
-			return Agent{Name: fleet.Line(after(argv, "--name"), 80), Marked: true}, true
+			return Agent{Name: fleet.Line(after(argv, "--name"), 80), Instance: after(argv, "--key"), Marked: true}, true
 		case err == nil && strings.HasPrefix(p.Comm, "tmux") && after(argv, "-S") == f.Socket:
 			return Agent{Name: ofOurServer}, true
 		}
@@ -105,16 +107,31 @@ const unnamed = "?"
 const ofOurServer = "of Custos' tmux server"
 
 // marked returns the agent whose marker one of the processes carries.
-func (f Finder) marked(line []proc.Stat) (string, bool) {
+func (f Finder) marked(line []proc.Stat) (Agent, bool) {
 	for _, p := range line {
 		if value, ok, err := f.Procs.Env(p.ID.PID, shim.Marker); err == nil && ok {
-			if name, _, ok := shim.ParseMarker(value); ok {
-				return fleet.Line(name, 80), true
+			if name, instance, ok := shim.ParseMarker(value); ok {
+				return Agent{Name: fleet.Line(name, 80), Instance: instance, Marked: true}, true
 			}
-			return unnamed, true
+			return Agent{Name: unnamed, Marked: true}, true
 		}
 	}
-	return "", false
+	return Agent{}, false
+}
+
+// IsKnown says whether this Custos has started the instance of an agent that only a marker, or
+// the words of a shim, name: it is seen, or has claimed its folder. Anybody may write a marker,
+// and another Custos uses the same names for its own.
+func (f Finder) IsKnown(snap fleet.Snapshot, a Agent) bool {
+	seen := func(b fleet.Agent) bool { return b.Name == a.Name && b.Instance == a.Instance }
+	if !shim.IsKey(a.Instance) {
+		return false
+	}
+	if slices.ContainsFunc(snap.Agents.Value, seen) {
+		return true
+	}
+	c, err := shim.ReadClaim(shim.Dir(f.Home(a.Name), a.Instance))
+	return err == nil && (c.Name == "" || fleet.Line(c.Name, 80) == a.Name)
 }
 
 // letGo doubts a caller without a terminal that nobody is left who began it: what

@@ -145,10 +145,10 @@ func TestKept(t *testing.T) {
 		is   bool
 	}{
 		"a person":                {line(made(2, "", 0)), Agent{}, false},
-		"a marker":                {line(begun(t, "tmux", []string{shim.Marker + "=dev:1:" + key})), Agent{Name: "dev:1", Marked: true}, true},
+		"a marker":                {line(begun(t, "tmux", []string{shim.Marker + "=dev:1:" + key})), Agent{Name: "dev:1", Instance: key, Marked: true}, true},
 		"a marker of no form":     {line(begun(t, "tmux", []string{shim.Marker + "=dev"})), Agent{Name: "?", Marked: true}, true},
-		"a shim":                  {line(shimmed), Agent{Name: "builder", Marked: true}, true},
-		"a shim without words":    {line(begun(t, shim.Program, nil)), Agent{Name: "?", Marked: true}, true},
+		"a shim":                  {line(shimmed), Agent{Name: "builder", Instance: key, Marked: true}, true},
+		"a shim without words":    {line(begun(t, shim.Program, nil)), Agent{Name: "?", Instance: "?", Marked: true}, true},
 		"our tmux server":         {line(begun(t, "tmux", nil, "-S", socket)), Agent{Name: ofOurServer}, true},
 		"a tmux server of others": {line(begun(t, "tmux", nil, "-S", "/tmp/tmux-0/default")), Agent{}, false},
 	} {
@@ -166,6 +166,37 @@ func TestKept(t *testing.T) {
 	seen.Agents.Value = []fleet.Agent{{Name: "renamed", Instance: key}}
 	if got, is := finder().Seen(seen, line(shimmed)); !is || got != (Agent{Name: "renamed"}) {
 		t.Errorf("by the shim of an instance that is seen: %+v, %v", got, is)
+	}
+}
+
+// TestIsKnown: a name is believed with an instance that is seen under it, or that has claimed its folder under it.
+func TestIsKnown(t *testing.T) {
+	home := t.TempDir()
+	for instance, name := range map[string]string{"i1": "builder", "old": ""} {
+		if err := os.MkdirAll(filepath.Join(home, instance), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, instance, "claim"), []byte(`{"v":1,"key":"`+instance+`","name":"`+name+`"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, snap := finder(), fleet.Snapshot{}
+	f.Home = func(string) string { return home }
+	snap.Agents.Value = []fleet.Agent{{Name: "dev", Instance: "i2"}, {Name: "adopted"}}
+	for a, want := range map[Agent]bool{
+		{Name: "dev", Instance: "i2"}:      true,
+		{Name: "builder", Instance: "i1"}:  true,
+		{Name: "builder", Instance: "old"}: true,
+		{Name: "dev", Instance: "i1"}:      false,
+		{Name: "builder", Instance: "i2"}:  false,
+		{Name: "builder", Instance: "0"}:   false,
+		{Name: "adopted"}:                  false,
+		{Name: "?", Instance: "?"}:         false,
+		{Name: "x", Instance: ".."}:        false,
+	} {
+		if got := f.IsKnown(snap, a); got != want {
+			t.Errorf("%+v: %v", a, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -17,7 +18,7 @@ func (c *Control) whoAsks(_ context.Context, call Call) (api.Caller, error) {
 		return api.Caller{Person: true}, nil
 	}
 	out := api.Caller{Why: call.Barred.Error()}
-	if agent, _ := fleet.AgentOf(call.By); agent != Unnamed {
+	if agent, _ := fleet.AgentOf(call.By); agent != Unnamed || errors.Is(call.Barred, ErrStranger) {
 		out.Agent = agent
 	}
 	return out, nil

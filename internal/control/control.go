@@ -149,6 +149,10 @@ type Call struct {
 // owns nothing.
 const Unnamed = "?"
 
+// ErrStranger is wrapped by a Barred of who is marked as an agent that this Custos has not
+// started: it changes nothing, for it has no name here.
+var ErrStranger = errors.New("it is of no agent that this Custos has started")
+
 // Noun is one kind of record, and what may be done with it.
 type Noun struct {
 	Name  string

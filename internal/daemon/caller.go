@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"custos/internal/caller"
@@ -24,12 +25,14 @@ func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 	}
 	// What is seen of agents, when a look that is late has had its chance.
 	snap := s.board.Seen(ctx, fleet.PartAgents, agentsLook)
-	find := caller.Finder{Procs: s.world.Procs, Socket: s.world.Own.Socket}
+	find := caller.Finder{Procs: s.world.Procs, Socket: s.world.Own.Socket, Home: s.homeOf}
 	line, err := caller.Line(find.Procs, c.PID)
 	if err != nil {
 		return "", err
 	}
 	switch a, ok := find.Seen(snap, line); {
+	case ok && a.Marked && !find.IsKnown(snap, a):
+		return "", fmt.Errorf("%w: it is marked as agent %s, instance %q", control.ErrStranger, a.Name, fleet.Line(a.Instance, 80))
 	case ok && a.Marked:
 		return control.Marked + a.Name, nil
 	case ok:
@@ -38,4 +41,12 @@ func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 		return "", fmt.Errorf("%w: %s", server.ErrUnseen, snap.Agents.Why)
 	}
 	return find.Unseen(snap, line)
+}
+
+// homeOf is the folder of the instances of an agent, or of the steps of a run.
+func (s *system) homeOf(name string) string {
+	if id, ok := fleet.RunOfMarker(name); ok {
+		return fleet.Run{ID: id, Dir: fleet.Path(filepath.Join(s.library.Formulas.RunsDir(), id))}.StepsDir()
+	}
+	return s.world.Own.Shims
 }

@@ -33,12 +33,14 @@ func TestAgentsActForNobody(t *testing.T) {
 		}
 	}
 	w.viaTmux(t, all)
-	for _, line := range all {
-		copied := exec.Command("sh", "-c", line)
-		copied.Env = append(os.Environ(), "CUSTOS_AGENT=cheat:copied")
-		out, err := copied.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "takes a person") {
-			t.Errorf("with the marker of an agent, %q ended with %v: %s", line, err, out)
+	for marker, says := range map[string]string{w.marker("cheat"): "takes a person", "CUSTOS_AGENT=cheat:made.up": "no agent that this Custos has started"} {
+		for _, line := range all {
+			copied := exec.Command("sh", "-c", line)
+			copied.Env = append(os.Environ(), marker)
+			out, err := copied.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), says) {
+				t.Errorf("with the marker %s, %q ended with %v: %s", marker, line, err, out)
+			}
 		}
 	}
 	for _, line := range []string{"ack 1", "freeze because", "thaw"} {
@@ -104,5 +106,28 @@ func (w *town) wasRefused(t *testing.T, file, how, line string) {
 	person := strings.Contains(got, "takes a person") || strings.Contains(got, "cannot be shown to be no agent")
 	if strings.Contains(got, "code 0") || !person {
 		t.Errorf("%s of %q was not refused: %s", how, line, got)
+	}
+}
+
+// TestAStepSpeaksForItsRun: what a step of a run begins is marked with an instance that this
+// Custos has started, and is believed.
+func TestAStepSpeaksForItsRun(t *testing.T) {
+	dir := t.TempDir()
+	w := foundTown(t, "[formulas]\ndirs = [\""+dir+"\"]\n")
+	step := fmt.Sprintf("name = \"own\"\n[[steps]]\nid = \"a\"\nrun = [%q, \"--config\", %q, \"work\", \"add\", \"found by a step\"]\n", filepath.Join(w.bin, "custos"), filepath.Join(w.dir, "custos.toml"))
+	if err := os.WriteFile(filepath.Join(dir, "own.toml"), []byte(step), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	if out, code := says(t, w.dir, "formula", "run", "own"); code != 0 {
+		t.Fatalf("%d: %s", code, out)
+	}
+	var out string
+	await(t, func() string { runs, _ := says(t, w.dir, "formula", "runs"); return out + runs + w.said.String() }, func() bool {
+		out, _ = says(t, w.dir, "work", "show", "w1")
+		return strings.Contains(out, "found by a step")
+	})
+	if !strings.Contains(out, "run/") {
+		t.Errorf("in whose name it was written down: %s", out)
 	}
 }

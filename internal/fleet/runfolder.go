@@ -107,6 +107,12 @@ const markerPrefix = "run/"
 // within a step is known to belong to the run.
 func (r Run) MarkerName() string { return markerPrefix + r.ID }
 
+// RunOfMarker is the run whose steps are started under a name; ok is false for any other name.
+func RunOfMarker(name string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(name, markerPrefix)
+	return id, ok && !strings.Contains(id, "/")
+}
+
 // TownTools is the folder, within that of the tools of formulas, of what only those
 // of Gas Town are given: gt and bd.
 const TownTools = "gastown"

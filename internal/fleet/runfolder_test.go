@@ -22,3 +22,15 @@ func TestStepKey(t *testing.T) {
 		}
 	})
 }
+
+// TestRunOfMarker: only the name under which the steps of a run are started is that of a run.
+func TestRunOfMarker(t *testing.T) {
+	if id, ok := RunOfMarker(Run{ID: "r1"}.MarkerName()); id != "r1" || !ok {
+		t.Errorf("%q, %v", id, ok)
+	}
+	for _, name := range []string{"r1", "run", "run/a/b", ""} {
+		if id, ok := RunOfMarker(name); ok {
+			t.Errorf("%s is of run %q", name, id)
+		}
+	}
+}

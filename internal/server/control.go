@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -80,6 +81,9 @@ func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
 		if v.Access == control.Author {
 			if err := s.author(req.Context(), c, &call); err != nil {
 				return nil, err
+			}
+			if errors.Is(call.Barred, control.ErrStranger) && req.Method != http.MethodGet {
+				return nil, call.Barred
 			}
 		}
 		out, err := v.Do(s.Control, req.Context(), call)
