@@ -44,7 +44,7 @@ func main() {
 	if !ok {
 		return
 	}
-	p := hookwire.Post{Kind: o.kind, Event: o.event}
+	p := hookwire.Post{Kind: o.kind, Event: o.event, Installed: o.installed}
 	p.Stamp() // before the payload is read: this is when it happened
 	payload := []byte(o.payload)
 	if !o.given {
@@ -77,7 +77,7 @@ type order struct {
 	payload          string
 	given            bool   // the payload is an argument
 	then             string // of a status line: what ours was put in the place of
-	installed        bool   // of a status line: ours stands in the settings, and was not launched with
+	installed        bool   // ours stands in the settings, and was not launched with
 }
 
 // parse reads the command line; ok is false when there is nobody to tell, or

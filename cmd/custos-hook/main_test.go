@@ -139,6 +139,9 @@ func TestHookPosts(t *testing.T) {
 		if string(p.Payload) != c.want || p.Kind != c.args[0] || p.Event != c.args[1] || p.Instance != "i1" || p.Agent != "bob" || p.CWD != "/" {
 			t.Errorf("%v: payload %.60q, want %.60q: %+v", c.args, p.Payload, c.want, p.Kind)
 		}
+		if p.Installed != strings.Contains(strings.Join(c.args, " "), "--made=") {
+			t.Errorf("%v: by installed hooks: %v", c.args, p.Installed)
+		}
 		if len(p.PPIDs) == 0 || p.PPIDs[0].PID != os.Getpid() {
 			t.Errorf("ancestry %+v", p.PPIDs)
 		}

@@ -103,3 +103,33 @@ await c.event({ event: { type: "permission.replied", properties: { requestID: "p
 		t.Errorf("told\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
 }
+
+// TestPluginsThatAreLoadedTwiceTellOnce: by the launch and by the settings, of one process; and anew when the
+// CLI loads its plugins anew.
+func TestPluginsThatAreLoadedTwiceTellOnce(t *testing.T) {
+	for kind, script := range map[string]string{
+		"opencode": `
+import { Custos } from "./plugin.mjs";
+import { Custos as Other } from "./plugin.mjs?installed";
+const event = { event: { type: "session.idle", properties: { sessionID: "s" } } };
+for (const input of [{ directory: "/a" }, { directory: "/b" }]) {
+  for (const c of [await Custos(input), await Other(input)]) await c.event?.(event);
+}
+`,
+		"pi": `
+import custos from "./plugin.mjs";
+import other from "./plugin.mjs?installed";
+const load = (f) => { const on = {}; f({ on: (name, g) => { on[name] = g; } }); on.session_start?.({ reason: "startup" }); };
+load(custos);
+load(other);
+const now = Date.now;
+Date.now = () => now() + 60_000;
+load(custos);
+load(other);
+`,
+	} {
+		if told := played(t, kind, script); len(told) != 2 {
+			t.Errorf("%s told\n%s", kind, strings.Join(told, "\n"))
+		}
+	}
+}

@@ -295,14 +295,22 @@ func capped(e fleet.HookEvent) fleet.Instant {
 func (h *gathering) begin(e fleet.HookEvent) {
 	key := callKey(e)
 	h.told.Answered = e.At // tools are begun by its answers
-	h.tools[key] = fleet.ToolCall{Name: e.Tool, CallID: e.CallID, Args: e.Args, Since: e.At}
-	h.calls = append(h.calls, call{key: key, tool: e.Tool, args: e.Args, at: e.At})
+	if !h.isTold(e) {
+		h.tools[key] = fleet.ToolCall{Name: e.Tool, CallID: e.CallID, Args: e.Args, Since: e.At}
+		h.calls = append(h.calls, call{key: key, tool: e.Tool, args: e.Args, at: e.At})
+	}
 	if h.asks.on && !h.asks.bound && (h.asks.tool == "" || h.asks.tool == e.Tool) {
 		h.asks = request{}
 	}
 	if !h.asks.on {
 		h.say(e, fleet.StateWorking, h.by+" that it began "+toolWords(e.Tool))
 	}
+}
+
+// isTold says whether the call that an event begins was told of before in this turn, as by a
+// second hook. Of one without an id that cannot be told.
+func (h *gathering) isTold(e fleet.HookEvent) bool {
+	return e.CallID != "" && slices.ContainsFunc(h.calls, func(c call) bool { return c.key == e.CallID })
 }
 
 // end notes the end of a call. One that a person broke off ends the turn.

@@ -237,6 +237,23 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestACallThatIsToldTwiceIsOne: by hooks that a launch gave and by those that are installed, as of a
+// plugin that its CLI loads twice.
+func TestACallThatIsToldTwiceIsOne(t *testing.T) {
+	words := []string{"prompt", "prompt"}
+	for i := range loopAfter - 1 {
+		id := fmt.Sprint(i)
+		words = append(words, "tool-begin Bash "+id+" x", "tool-begin Bash "+id+" x", "tool-end Bash "+id, "tool-end Bash "+id)
+	}
+	if l := Gather(script(words...), "", noon, Deadlines{}).Loop; l.Times != 0 {
+		t.Errorf("%d calls that were told twice made a loop of %d", loopAfter-1, l.Times)
+	}
+	told := Gather(script(append(words, "tool-begin Bash 0 x")...), "", noon, Deadlines{})
+	if told.Tool != nil {
+		t.Errorf("a call that has ended and is told again is in flight: %+v", told.Tool)
+	}
+}
+
 // Hooks are trusted first; what they cannot tell is read from what is newer.
 func TestStateWithHooks(t *testing.T) {
 	claude := kindOf(t, "claude")

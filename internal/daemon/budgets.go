@@ -112,7 +112,18 @@ func (s *system) catchUp(ctx context.Context, past fleet.Past, who fleet.Spender
 	s.board.Anew(summing, fleet.PartSpending)
 }
 
-// tellToGoOn has an agent told once that it may go on, however many tools end now.
+// turnOf names the turn in which an event came: by the prompt that began it, else by itself.
+func (s *system) turnOf(ctx context.Context, event fleet.HookEvent) string {
+	prompts, err := recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) {
+		return st.HooksSince(ctx, fleet.Instant{}, store.HookFilter{Key: event.Key(), Event: fleet.HookPrompt, Limit: 1})
+	})
+	if err != nil || len(prompts) == 0 {
+		return event.ID
+	}
+	return prompts[0].ID
+}
+
+// tellToGoOn has an agent told once in a turn that it may go on, however many tools end now.
 func (s *system) tellToGoOn(ctx context.Context, past fleet.Past, event fleet.HookEvent) {
 	if slices.ContainsFunc(past.Orders, func(o fleet.Order) bool {
 		return o.Agent == event.Agent && o.GoesOn() && !o.IsOver()
@@ -120,7 +131,7 @@ func (s *system) tellToGoOn(ctx context.Context, past fleet.Past, event fleet.Ho
 		return
 	}
 	now := s.world.Now()
-	o, _, err := ledger.Take(nil, fleet.Order{ID: fleet.GoOn + event.ID, Do: fleet.OrderNudge, Agent: event.Agent, By: fleet.ByCustos, Text: mayGoOn, Expires: now.Add(keepsWaiting)}, now)
+	o, _, err := ledger.Take(nil, fleet.Order{ID: fleet.GoOn + s.turnOf(ctx, event), Do: fleet.OrderNudge, Agent: event.Agent, By: fleet.ByCustos, Text: mayGoOn, Expires: now.Add(keepsWaiting)}, now)
 	var st *store.Store
 	if err == nil {
 		st, err = s.ledger.writer(ctx)

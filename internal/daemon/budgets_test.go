@@ -134,6 +134,34 @@ func TestASpentBudgetEndsTheTurn(t *testing.T) {
 	}
 }
 
+// TestATurnIsGoneOnWithOnce, however many of its tools end at once, and whatever became of the order; the next
+// turn is another one.
+func TestATurnIsGoneOnWithOnce(t *testing.T) {
+	s := watching(t, "")
+	tell := func(event fleet.HookName) fleet.HookEvent {
+		p := hookwire.Post{}
+		p.Stamp()
+		e := fleet.HookEvent{ID: p.ID, At: s.world.Now(), Agent: "bob", Instance: "i1", Kind: "claude", Event: event, Context: fleet.Unknown[float64]("not told")}
+		batch, err := s.hookReceiver.writer(t.Context())
+		if err == nil {
+			_, err = batch.TakeHook(t.Context(), e)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for turn := 1; turn <= 2; turn++ {
+		tell(fleet.HookPrompt)
+		for range 2 { // both have seen that no order waits
+			s.tellToGoOn(t.Context(), fleet.Past{}, tell(fleet.HookToolEnd))
+		}
+		if past, err := s.recall(t.Context()); err != nil || len(past.Orders) != turn {
+			t.Fatalf("after turn %d: %d orders, %v", turn, len(past.Orders), err)
+		}
+	}
+}
+
 // counts has a system count what conversations use, as a daemon does; what it returns
 // writes down so many tokens of output, and is told once that a response was looked for.
 func counts(t *testing.T, s *system) (answered func(id string, output int), missed *atomic.Pointer[func()]) {

@@ -25,6 +25,7 @@ type hookReceiver struct {
 	// status is the last of each agent's status line that was written down; forgotten as a
 	// whole when it grows, which costs a row each.
 	status map[string]fleet.HookEvent
+	twins  twins
 }
 
 // mostStatuses is of how many agents the last status line is remembered.
@@ -58,6 +59,9 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 	parsed, err := e.s.world.Kinds.ParseHook(p.Kind, p.Event, p.Payload)
 	if err != nil {
 		return "", server.Unusable(fmt.Errorf("cannot read a hook event: %w", err))
+	}
+	if e.twins.has(p) {
+		return "", nil
 	}
 	batch, err := e.writer(ctx)
 	if err != nil {

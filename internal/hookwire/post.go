@@ -41,6 +41,7 @@ type Post struct {
 	CWD       string    `json:"cwd,omitempty"`
 	Payload   []byte    `json:"payload,omitempty"`   // JSON, when it is whole
 	Truncated bool      `json:"truncated,omitempty"` // the payload was longer
+	Installed bool      `json:"installed,omitempty"` // the hook stands in settings, and was not launched with
 }
 
 // Process is one ancestor of a hook. PID and Start name it within a boot.

@@ -4,7 +4,8 @@ const told = new Set([
   "permission.asked", "permission.updated", "permission.replied", "question.asked", "question.replied", "question.rejected",
 ]);
 
-export const Custos = async () => {
+export const Custos = async (input) => {
+  if (again(input)) return {};
   const children = new Set(); // sessions of subagents: their end is not the agent's
   const asked = new Map(); // which call each open request is about: an answer names the request only
   return {

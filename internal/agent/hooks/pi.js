@@ -8,6 +8,7 @@ function said(message) {
 }
 
 export default function custos(pi) {
+  if (again()) return;
   let failed; // what ended the last try of this turn
   const on = (event, tellIt) => pi.on(event, async (e, ctx) => {
     try {

@@ -39,3 +39,15 @@ function tell(name, payload) {
     }
   }));
 }
+
+// again says whether this CLI is loading the plugin for the second time: it was launched
+// with it, and its settings name it as well. Each time it loads its plugins, a CLI hands
+// the same object to all of them (opencode), or loads them within a second (pi).
+const Loaded = Symbol.for("custos.loaded");
+function again(by) {
+  const loaded = globalThis[Loaded] ??= { by: new WeakSet(), at: -Infinity };
+  const was = by ? loaded.by.has(by) : Date.now() - loaded.at < 1000;
+  if (by) loaded.by.add(by);
+  else if (!was) loaded.at = Date.now();
+  return was;
+}
