@@ -47,7 +47,7 @@ func TestDocumentIsUpToDate(t *testing.T) {
 // TestBuiltinRulesKeepTheHouse checks what every rule of ours must have.
 func TestBuiltinRulesKeepTheHouse(t *testing.T) {
 	known := []string{"stop-tree", "rotate-log", "remove-lock", "abort-rebase", "checkout-primary", "remove-worktree", "clear-build-output", "remove-phase", "notify-terminal",
-		"nudge", "triage", "stop", "recover", "checkpoint", "retrigger", "cancel-pipeline", "restart-container", "docker-prune", "docker-cache-prune", "comment", "label", "assign", "close-landmark", "install-hooks", "trust-code"}
+		"nudge", "triage", "stop", "recover", "checkpoint", "retrigger", "cancel-pipeline", "restart-container", "docker-prune", "docker-cache-prune", "comment", "label", "assign", "close-landmark", "install-hooks", "trust-code", "approve-vault-item"}
 	worded := []string{"nudge", "comment", "label", "assign"}
 	for _, r := range builtinSet(t).Rules() {
 		if r.What == "" || strings.Contains(r.Summary, "details") {

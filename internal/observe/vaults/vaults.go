@@ -4,6 +4,7 @@
 package vaults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,23 +89,30 @@ func (p *Probe) add(name string, s Section, expand func(string) (string, error))
 	case s.Folder == "" && s.Secrets == "":
 		return 0, errors.New("it needs a folder, or a file of secrets")
 	}
-	for from, to := range map[string]*string{s.Folder: &v.folder, s.Secrets: &v.secrets} {
-		if from == "" {
-			continue
-		}
-		path, err := expand(from)
-		if err != nil {
-			return 0, err
-		}
-		*to = filepath.Clean(path)
+	if v.folder, err = expanded(s.Folder, expand); err != nil {
+		return 0, err
+	}
+	if v.secrets, err = expanded(s.Secrets, expand); err != nil {
+		return 0, err
 	}
 	p.vaults = append(p.vaults, v)
-	return observe.Interval("every", s.Every, 30*time.Second)
+	return observe.Interval("every", s.Every, often)
 }
+
+func expanded(path string, expand func(string) (string, error)) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	path, err := expand(path)
+	return filepath.Clean(path), err
+}
+
+// often is the time between two looks unless a section says.
+const often = 30 * time.Second
 
 // Spec implements observe.Probe.
 func (p *Probe) Spec() observe.Spec {
-	return observe.Spec{Name: "vaults", Part: fleet.PartVaults, Every: max(p.every, time.Second), Deadline: 10 * time.Second}
+	return observe.Spec{Name: "vaults", Part: fleet.PartVaults, Every: cmp.Or(p.every, often), Deadline: 10 * time.Second}
 }
 
 // Look implements observe.Probe. A vault that cannot be seen hides no other.

@@ -320,8 +320,11 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	o := newOps(t, nil)
-	if got := o.probe(map[string]Section{"a": {Folder: "/x", Every: "2m"}, "b": {Folder: "/y"}}).Spec().Every; got != 30*time.Second {
+	if got := o.probe(map[string]Section{"a": {Folder: "/x", Every: "2m"}, "b": {Folder: "/y"}}).Spec().Every; got != often {
 		t.Errorf("every %v", got)
+	}
+	if got := o.probe(nil).Spec().Every; got != often {
+		t.Errorf("where there is none: every %v", got)
 	}
 }
 
