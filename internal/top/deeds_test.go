@@ -1,6 +1,8 @@
 package top
 
 import (
+	"io"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -231,5 +233,16 @@ func TestApproveIsReadWhole(t *testing.T) {
 		if got := p.c.changed(); len(got) != 1 {
 			t.Errorf("of what may not be done: %v", got)
 		}
+	})
+}
+
+// A terminal that cannot be gone to is told of in the words of the program that was to show it.
+func TestWhyItCannotBeGoneTo(t *testing.T) {
+	v := visit{Cmd: exec.CommandContext(t.Context(), "sh", "-c", "echo one >&2; echo \"can't find session: b\" >&2; exit 1")}
+	v.SetStderr(io.Discard)
+	err := v.Run()
+	playing(t, func(p *play) {
+		p.tell(backMsg{target{agent: "builder"}, err})
+		p.wants("cannot go to builder: can't find session: b (exit status 1)")
 	})
 }
