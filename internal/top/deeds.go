@@ -24,7 +24,10 @@ type deed struct {
 // result is what came of a deed at once.
 type result struct {
 	says  string
-	order api.Order // where it is one
+	order api.Order           // where it is one
+	begun []api.ApprovedThing // what an approval began, until all of it is over
+	by    string              // who approved of it: "Alert 3: approved by me"
+	bad   bool                // it came to nothing
 }
 
 // outcome is what became of one deed so far.
@@ -40,6 +43,7 @@ type outcomeState int
 const (
 	asked  outcomeState = iota // there is no answer yet
 	open                       // it is taken, and not over
+	goesOn                     // it goes on by itself, and is not over
 	done                       // it is over and well
 	failed                     // it came to nothing
 )
@@ -88,6 +92,10 @@ func (msg resultMsg) tell(m Model) (Model, tea.Cmd) {
 	case msg.err != nil:
 		what, to := m.o.Words.Error(msg.host, msg.err)
 		return m.came(msg.id, failed, hinted(what, to), ""), nil
+	case len(msg.begun) > 0:
+		return m.came(msg.id, goesOn, msg.says, ""), m.followBegun(msg)
+	case o.ID == "" && msg.bad:
+		return m.came(msg.id, failed, msg.says, ""), nil
 	case o.ID == "":
 		return m.came(msg.id, done, msg.says, ""), nil
 	case !o.Over && (o.Watched || o.Action != ""):
@@ -130,6 +138,35 @@ func (m Model) follow(msg resultMsg) tea.Cmd {
 		}
 		return resultMsg{id: msg.id, what: msg.what, host: msg.host, result: result{order: order}}
 	})
+}
+
+// followBegun asks a second later how far what an approval began has come.
+func (m Model) followBegun(msg resultMsg) tea.Cmd {
+	o := m.o
+	return tea.Tick(second, func(time.Time) tea.Msg {
+		r, err := put(o, msg.host, patience, msg.ended)
+		if err != nil { // it goes on all the same, and is asked for again
+			r = msg.result
+		}
+		return resultMsg{id: msg.id, what: msg.what, host: msg.host, result: r}
+	})
+}
+
+// ended is the result as it is now: the same, until all that was begun is over.
+func (r result) ended(ctx context.Context, c *api.Client) (result, error) {
+	said, bad := []string{}, false
+	for _, t := range r.begun {
+		s, err := c.Story(ctx, t.ID)
+		if err != nil {
+			return result{}, err
+		}
+		text, _, over, well := api.Came(t.ID, s.Events)
+		if !over {
+			return r, nil
+		}
+		said, bad = append(said, text), bad || !well
+	}
+	return result{says: r.by + ". " + strings.Join(said, "; "), bad: bad}, nil
 }
 
 // open are the deeds of which the end is not known.
@@ -348,7 +385,8 @@ func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
 	return m.ask(form{text: text, prompt: "y has just this done · n does not", send: func(form) deed {
 		return deed{what, msg.of.host, func(ctx context.Context, c *api.Client) (result, error) {
 			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash, ID: msg.of.id})
-			return result{says: fmt.Sprintf("Alert %s: approved by %s, and begun: %s", number, v.By, m.things(v.Actions))}, err
+			by := fmt.Sprintf("Alert %s: approved by %s", number, v.By)
+			return result{says: by + ", and begun: " + m.things(v.Actions), by: by, begun: v.Actions}, err
 		}}
 	}})
 }

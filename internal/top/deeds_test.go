@@ -236,6 +236,27 @@ func TestApproveIsReadWhole(t *testing.T) {
 	})
 }
 
+// What an approval began is followed to its end: what was refused is said so, with the reason.
+func TestApprovalsAreFollowed(t *testing.T) {
+	for text, want := range map[string]outcomeState{"remove-lock: refused: it was written to": failed, "remove-lock: done: removed": done} {
+		playing(t, func(p *play) {
+			p.keys("1", "home", "a", "y")
+			p.wants("Alert #3: approved by me, and begun: remove-lock lock ~/locks/dev-agent.lock")
+			p.c.set("GET /v1/story", api.Story{Events: []api.Event{{Kind: "action.started", Action: "a1"}, {Kind: "action.ended", Action: "a0", Text: "x: done"}}})
+			p.wait(3 * time.Second)
+			p.wants("Alert #3: approved by me, and begun")
+			p.c.set("GET /v1/story", api.Story{Events: []api.Event{{Kind: "action.started", Action: "a1"}, {Kind: "action.ended", Action: "a1", Text: text}}})
+			p.wait(3 * time.Second)
+			p.wants("Alert #3: approved by me. " + text)
+			asked := p.c.count("GET /v1/story")
+			p.wait(3 * time.Second)
+			if last := p.m.outcomes[len(p.m.outcomes)-1]; last.state != want || p.c.count("GET /v1/story") != asked {
+				t.Errorf("%s: state %d, asked again %d times", text, last.state, p.c.count("GET /v1/story")-asked)
+			}
+		})
+	}
+}
+
 // A terminal that cannot be gone to is told of in the words of the program that was to show it.
 func TestWhyItCannotBeGoneTo(t *testing.T) {
 	v := visit{Cmd: exec.CommandContext(t.Context(), "sh", "-c", "echo one >&2; echo \"can't find session: b\" >&2; exit 1")}

@@ -131,7 +131,7 @@ func (m Model) outcomeLines(room int) []string {
 	var out []string
 	for i := len(m.outcomes) - 1; i >= 0 && len(out) < room; i-- {
 		o := m.outcomes[i]
-		colour := map[outcomeState]string{done: green, failed: red, open: yellow}[o.state]
+		colour := map[outcomeState]string{done: green, failed: red, open: yellow, goesOn: yellow}[o.state]
 		said := []string{cut(o.says, m.width)}
 		if room > 1 {
 			said = wrap(o.says, m.width)
