@@ -94,7 +94,8 @@ type Status struct {
 	LastPatrol *time.Time     `json:"last_patrol,omitempty"`
 	NextPatrol *time.Time     `json:"next_patrol,omitempty"`
 	Patrols    int64          `json:"patrols"`
-	Firing     map[string]int `json:"firing"` // alerts by priority
+	Firing     map[string]int `json:"firing"`            // alerts by priority
+	Pending    int            `json:"pending,omitempty"` // alerts that are true, but not for long enough yet
 	InFlight   int            `json:"in_flight"`
 	Agents     int            `json:"agents"`
 	ModelCalls int            `json:"model_calls"`

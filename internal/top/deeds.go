@@ -32,10 +32,12 @@ type result struct {
 
 // outcome is what became of one deed so far.
 type outcome struct {
-	id    int
-	says  string
-	state outcomeState
-	order string // its ID
+	id       int
+	says     string
+	state    outcomeState
+	order    string // its ID
+	at       time.Time
+	fleeting bool // nothing was done: the next key takes it off
 }
 
 type outcomeState int
@@ -64,7 +66,7 @@ func (m Model) begin(d deed) (Model, tea.Cmd) {
 // tellOf has one outcome more.
 func (m Model) tellOf(o outcome) Model {
 	m.given++
-	o.id = m.given
+	o.id, o.at = m.given, m.now
 	m.outcomes = append(m.outcomes[max(0, len(m.outcomes)-mostOutcomes+1):len(m.outcomes):len(m.outcomes)], o)
 	return m
 }
@@ -74,7 +76,21 @@ const mostOutcomes = 20
 
 // cannot tells at once that something cannot be done.
 func (m Model) cannot(what, why string) (Model, tea.Cmd) {
-	return m.tellOf(outcome{says: "cannot " + what + ": " + why, state: failed}), nil
+	return m.tellOf(outcome{says: "cannot " + what + ": " + why, state: failed, fleeting: true}), nil
+}
+
+// dated is an outcome in words, and how long ago that was once it is not of just now.
+func (m Model) dated(o outcome) string {
+	if ago := m.now.Sub(o.at); ago >= time.Minute && o.state != open && o.state != asked && o.state != goesOn {
+		return span(ago) + " ago: " + o.says
+	}
+	return o.says
+}
+
+// settled is without what was told of nothing that was done.
+func (m Model) settled() Model {
+	m.outcomes = slices.DeleteFunc(slices.Clone(m.outcomes), func(o outcome) bool { return o.fleeting })
+	return m
 }
 
 // resultMsg is what became of a deed.
@@ -120,7 +136,7 @@ func (m Model) came(id int, state outcomeState, says, order string) Model {
 	list := make([]outcome, len(m.outcomes))
 	for i, o := range m.outcomes {
 		if o.id == id {
-			o = outcome{id: id, says: flat(says), state: state, order: order}
+			o = outcome{id: id, says: flat(says), state: state, order: order, at: m.now}
 		}
 		list[i] = o
 	}

@@ -257,6 +257,25 @@ func TestApprovalsAreFollowed(t *testing.T) {
 	}
 }
 
+// What is told of something that was not done goes with the next key; what became of an order
+// stays, and is not taken for what is true now.
+func TestOutcomesGetOld(t *testing.T) {
+	playing(t, func(p *play) {
+		p.keys("4", "a")
+		p.wants("cannot approve: what is chosen is no alert")
+		p.keys("3")
+		if screen := p.m.frame(); strings.Contains(screen, "cannot approve") {
+			t.Errorf("it stands there yet:\n%s", screen)
+		}
+		p.c.set("POST /v1/orders", &api.Error{Kind: api.Unreachable, Message: "cannot reach the daemon"})
+		p.choose("builder")
+		p.keys("s", "y")
+		p.wants("cannot reach the daemon")
+		p.wait(9*time.Minute + 5*time.Second)
+		p.wants("9m ago: cannot reach the daemon")
+	})
+}
+
 // A terminal that cannot be gone to is told of in the words of the program that was to show it.
 func TestWhyItCannotBeGoneTo(t *testing.T) {
 	v := visit{Cmd: exec.CommandContext(t.Context(), "sh", "-c", "echo one >&2; echo \"can't find session: b\" >&2; exit 1")}

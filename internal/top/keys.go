@@ -56,6 +56,7 @@ func bindings() []binding {
 
 // key does what a key stands for: for the form, for the page, or for the rows.
 func (m Model) key(k tea.KeyPressMsg) (Model, tea.Cmd) {
+	m = m.settled()
 	m.going = target{} // who does something else does not go there any more
 	name := k.String()
 	switch {
@@ -144,7 +145,7 @@ func (msg gotoMsg) tell(m Model) (Model, tea.Cmd) {
 	m.going = target{}
 	if msg.err != nil {
 		what, to := m.o.Words.Error(msg.to.host, msg.err)
-		return m.tellOf(outcome{says: flat(hinted(what, to)), state: failed}), nil
+		return m.tellOf(outcome{says: flat(hinted(what, to)), state: failed, fleeting: true}), nil
 	}
 	return m, tea.Exec(&visit{Cmd: msg.cmd}, func(err error) tea.Msg { return backMsg{msg.to, err} })
 }
