@@ -16,6 +16,9 @@ import (
 //go:embed adding-a-kind.md adding-a-probe.md adding-a-rule.md
 var files embed.FS
 
+// beyond is what the part of a page stands behind that is for who changes Custos only.
+const beyond = "<!-- What follows is for who changes Custos, and is not in the binary. -->"
+
 // Page is one page, in Markdown.
 type Page struct {
 	Name  string `json:"name"`
@@ -53,6 +56,7 @@ func read(folder, name string) (Page, bool) {
 	if err != nil || strings.Contains(name, "/") {
 		return Page{}, false
 	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	return Page{Name: name, Title: strings.TrimPrefix(first, "# "), Text: string(text)}, true
+	page, _, _ := strings.Cut(string(text), beyond)
+	first, _, _ := strings.Cut(page, "\n")
+	return Page{Name: name, Title: strings.TrimPrefix(first, "# "), Text: strings.TrimRight(page, "\n") + "\n"}, true
 }

@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Story is everything known about one thing: `custos why X`.
 type Story struct {
@@ -27,6 +30,23 @@ type Event struct {
 	Subject string    `json:"subject,omitempty"`
 	Action  string    `json:"action,omitempty"`
 	Text    string    `json:"text"`
+}
+
+// Came is what is written down of an action that was begun: nothing yet, that it is begun, or
+// how it ended. text is "do: status: effect: why" then.
+func Came(action string, events []Event) (text string, begun, over, well bool) {
+	for _, e := range events {
+		switch {
+		case e.Action != action:
+		case e.Kind == "action.planned", e.Kind == "action.started":
+			begun = true
+		case e.Kind == "action.ended":
+			_, rest, _ := strings.Cut(e.Text, ": ")
+			status, _, _ := strings.Cut(rest, ": ")
+			text, begun, over, well = e.Text, true, true, status == "done" || status == "unneeded"
+		}
+	}
+	return text, begun, over, well
 }
 
 // ExplainOrder asks how a screen would be read.
@@ -76,7 +96,8 @@ type Status struct {
 	LastPatrol *time.Time     `json:"last_patrol,omitempty"`
 	NextPatrol *time.Time     `json:"next_patrol,omitempty"`
 	Patrols    int64          `json:"patrols"`
-	Firing     map[string]int `json:"firing"` // alerts by priority
+	Firing     map[string]int `json:"firing"`            // alerts by priority
+	Pending    int            `json:"pending,omitempty"` // alerts that are true, but not for long enough yet
 	InFlight   int            `json:"in_flight"`
 	Agents     int            `json:"agents"`
 	ModelCalls int            `json:"model_calls"`

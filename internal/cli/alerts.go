@@ -141,6 +141,8 @@ func alertState(al api.Alert) string {
 	switch {
 	case al.Status == "resolved":
 		return "over"
+	case al.AckedBy != "" && al.Status == "pending":
+		return "pending, taken up by " + flat(al.AckedBy)
 	case al.AckedBy != "":
 		return "taken up by " + flat(al.AckedBy)
 	case al.SilencedUntil != nil:

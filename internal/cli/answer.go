@@ -48,23 +48,38 @@ is given that long to show one.`,
 // before its screen does.
 const drawing = 5 * time.Second
 
-// drawn looks at an agent until it shows a dialog: for as long as was asked for, else only
-// for as long as one that asks may take to draw it.
-func drawn(ctx context.Context, wait time.Duration, asked bool, look func(context.Context) (api.AgentDetail, error)) (api.AgentDetail, error) {
+// drawn looks at an agent until it shows a dialog, for so long at most, while one may come.
+func drawn(ctx context.Context, wait time.Duration, may func(api.AgentDetail) bool, look func(context.Context) (api.AgentDetail, error)) (api.AgentDetail, error) {
 	for until := time.Now().Add(wait); ; {
 		v, err := look(ctx)
 		if err != nil || v.Dialog != nil {
 			return v, err
 		}
-		asks := v.Agent.State == "waiting" || v.Agent.State == "dialog"
-		unseen := v.Agent.State == "unknown" // by one look, as on a busy machine: it may run
-		if v.Agent.PID == 0 && !unseen || !asked && !asks && !unseen || !time.Now().Add(pollAgent).Before(until) {
+		if !may(v) || !time.Now().Add(pollAgent).Before(until) {
 			return v, nil
 		}
 		if err := sleep(ctx, pollAgent); err != nil {
 			return v, err
 		}
 	}
+}
+
+// isAsking says whether an agent shows that it asks something.
+func isAsking(v api.AgentDetail) bool { return v.Agent.State == "waiting" || v.Agent.State == "dialog" }
+
+// mayAsk says whether an agent may come to show a dialog: one that was asked for, any that runs,
+// else one that asks. One look may not have seen it, as on a busy machine.
+func mayAsk(asked bool) func(api.AgentDetail) bool {
+	return func(v api.AgentDetail) bool {
+		return v.Agent.State == "unknown" || v.Agent.PID != 0 && (asked || isAsking(v))
+	}
+}
+
+// beginsToAsk says whether an agent asks since a moment ago only, so that the look which reads
+// its dialog is to come.
+func beginsToAsk(v api.AgentDetail) bool {
+	since, err := time.ParseDuration(v.Agent.Since)
+	return err == nil && isAsking(v) && v.Agent.PID != 0 && v.Dialog == nil && since < 2*drawing
 }
 
 // dialog finds the dialog an agent shows now, and checks that it has the choice.
@@ -77,7 +92,7 @@ func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api
 	if !asked {
 		wait = drawing
 	}
-	v, err := drawn(cmd.Context(), wait, asked, func(ctx context.Context) (api.AgentDetail, error) { return a.agent(ctx, name) })
+	v, err := drawn(cmd.Context(), wait, mayAsk(asked), func(ctx context.Context) (api.AgentDetail, error) { return a.agent(ctx, name) })
 	if err != nil {
 		return api.AgentDialog{}, err
 	}

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,9 +24,9 @@ func (a *app) attachCommand() *cobra.Command {
 		Short:   "Go to the terminal of an agent",
 		Long: `attach becomes the tmux that shows an agent's terminal, when it is typed on a
 terminal itself; otherwise it prints the command, and so it does with --json.
-Detach with Ctrl-b d: the agent runs on. Inside tmux it switches to the agent's
-session when that is on the same server; an agent on another server is never shown
-inside of yours: attach then says how to get there.`,
+Detach with Ctrl-b d: the agent runs on. In a pane of your own tmux it switches to the
+agent's session when that is on the same server; one of another server is shown in that
+pane, whose own tmux takes the first Ctrl-b: Ctrl-b Ctrl-b d leads back. It says which.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := a.attachable(cmd.Context(), args[0])
 			if err != nil {
@@ -35,11 +37,7 @@ inside of yours: attach then says how to get there.`,
 				return a.print(map[string][]string{"attach": argv})
 			}
 			if a.Exec != nil {
-				argv, err := insideTmux(a.Getenv("TMUX"), d)
-				if err != nil {
-					return err
-				}
-				return a.Exec(argv)
+				return a.Exec(a.fromHere(cmd.Context(), d))
 			}
 			p := a.page()
 			p.line("%s", clean(shell(argv)))
@@ -79,24 +77,62 @@ func unattachable(name string, d api.AgentDetail) error {
 	return &api.Error{Kind: api.BadInput, Message: "cannot attach to " + flat(name) + ": " + says, Hint: shell(hint)}
 }
 
-// insideTmux turns the command that shows an agent into the one that does so from
-// where it is typed: TMUX is "socket,pid,session" inside of tmux. A tmux that is
-// shown inside another takes the keys of neither.
-func insideTmux(tmux string, d api.AgentDetail) ([]string, error) {
+// fromHere is the command that shows an agent from where this program runs.
+func (a *app) fromHere(ctx context.Context, d api.AgentDetail) []string {
+	return fromTmux(a.Getenv("TMUX"), a.Getenv("TMUX_PANE"), d, prefixOf(ctx))
+}
+
+// fromTmux turns the command that shows an agent into the one that does so from where it is
+// typed: TMUX is "socket,pid,session" inside of tmux, and there is no pane in a window above all
+// others, which stays when its client is switched. A tmux with TMUX set refuses to be shown.
+func fromTmux(tmux, pane string, d api.AgentDetail, prefix func(tmux []string) string) []string {
 	socket, _, _ := strings.Cut(tmux, ",")
 	at := slices.Index(d.Attach, "attach")
 	switch {
-	case socket == "" || at < 0:
-		return d.Attach, nil
-	case sameFile(socket, d.Agent.Socket):
+	case socket == "" || at < 0 || d.Attach[0] != "tmux":
+		return d.Attach
+	case pane != "" && sameFile(socket, d.Agent.Socket):
 		argv := slices.Clone(d.Attach)
 		argv[at] = "switch-client"
-		return argv, nil
+		return argv
 	}
-	name := flat(d.Agent.Name)
-	return nil, &api.Error{Kind: api.BadInput,
-		Message: "cannot attach to " + name + " inside this tmux: its terminal is on another tmux server; open a terminal outside of tmux, or leave this one for it",
-		Hint:    shell([]string{"tmux", "detach-client", "-E", "exec " + shell(d.Attach)})}
+	theirs, outer := prefix(d.Attach[:at]), ""
+	if pane != "" { // a window above all others leaves every key to what it shows
+		outer = prefix([]string{"tmux", "-S", socket})
+	}
+	return nested(d, wayBack(theirs, outer))
+}
+
+// nested shows an agent inside another tmux, and how to come back from there. A tmux before 3.2
+// has no message that stays, and says nothing.
+func nested(d api.AgentDetail, back string) []string {
+	says := "display-message -d 8000 '" + back + " leads back; the agent runs on'"
+	return append(append([]string{"env", "-u", "TMUX", "-u", "TMUX_PANE"}, d.Attach...), ";", "if-shell", "-F", "#{>=:#{version},3.2}", says)
+}
+
+// wayBack are the keys that leave an agent's tmux, when the one around it has such a prefix.
+func wayBack(theirs, outer string) string {
+	if theirs == outer {
+		return theirs + " " + theirs + " d"
+	}
+	return theirs + " d"
+}
+
+// prefixKey is what a tmux calls a key that can be said in its own language as it is.
+var prefixKey = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+// prefixOf asks a tmux for its prefix; one that does not answer has the usual one.
+func prefixOf(ctx context.Context) func(tmux []string) string {
+	return func(tmux []string) string {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		asks := append(append([]string{"-u", "TMUX"}, tmux...), "show-options", "-gv", "prefix")
+		out, err := exec.CommandContext(ctx, "env", asks...).Output()
+		if key := strings.TrimSpace(string(out)); err == nil && prefixKey.MatchString(key) {
+			return key
+		}
+		return "C-b"
+	}
 }
 
 func sameFile(a, b string) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -119,5 +120,44 @@ func TestWhatTheHelpNamesIsThere(t *testing.T) {
 	}
 	if found < 3 {
 		t.Errorf("only %d pages are named", found)
+	}
+}
+
+// forWhoChanges are what only who changes Custos has: a file of the tree by its path, a test, and
+// what builds or tests it.
+var forWhoChanges = regexp.MustCompile(`[\w.*-]+(/[\w.*-]+)+|\b\w+_test\.go\b|\b[a-z]+\.Test[A-Z]\w+|\bgo (test|run) \S+|\bmake (build|docs|check|test|conformance|night|evening)\b`)
+
+// linksOf are where the links of a page lead.
+var linksOf = regexp.MustCompile(`\]\(([^)#\s]+)[^)\s]*\)`)
+
+// A page in the binary names nothing that an installed user does not have: no file of the tree,
+// no test, and no page that the binary lacks.
+func TestPagesNameNothingThatAnInstalledUserLacks(t *testing.T) {
+	all, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(all) < 30 {
+		t.Fatal(all, err)
+	}
+	for folder, pages := range map[string][]docs.Page{"runbooks": docs.Runbooks(), ".": docs.Pages()} {
+		for _, pg := range pages {
+			pg, _ = map[string]func(string) (docs.Page, bool){"runbooks": docs.Runbook, ".": docs.Get}[folder](pg.Name)
+			name := path.Join(folder, pg.Name+".md")
+			for _, named := range forWhoChanges.FindAllString(pg.Text, -1) {
+				found, _ := filepath.Glob("../../" + named)
+				if len(found) > 0 && named != "formulas/*.toml" || !strings.Contains(named, "/") || strings.HasPrefix(named, "internal/") {
+					t.Errorf("%s names %s", name, named)
+				}
+			}
+			for _, link := range linksOf.FindAllStringSubmatch(pg.Text, -1) {
+				if !strings.HasPrefix(link[1], "http") && pageCommand(path.Join(folder, link[1])) == "" {
+					t.Errorf("%s leads to %s", name, link[1])
+				}
+			}
+			for _, file := range all {
+				file = filepath.Base(file)
+				if strings.Contains(pg.Text, file) && pageCommand(file) == "" {
+					t.Errorf("%s names %s", name, file)
+				}
+			}
+		}
 	}
 }

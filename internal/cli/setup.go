@@ -42,7 +42,8 @@ when you say so, its difference before your eyes.
 --undo puts back, byte for byte, what setup changed, and says what it left because it was
 changed since. --yes takes the defaults: the places where only agents of yours work,
 mode observe, nobody told, no hooks, the completion of bash or fish; --dry-run shows
-what that would change. --json alone prints what was found, and changes nothing.`,
+what that would change, with --undo what would be put back. --json alone prints what was
+found, and changes nothing.`,
 		Example: "  custos setup\n  custos setup --dry-run\n  custos setup --yes --to ntfy\n  custos setup --undo",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.setup(cmd, f) },
 	}
@@ -94,20 +95,21 @@ type setupState struct {
 	DryRun  bool          `json:"dry_run"`
 	Next    []api.Hint    `json:"next"`
 
-	conf     config.Config
-	book     string // the record of what is changed
-	choice   setup.Choice
-	secret   string // to be written to choice.Receiver.TokenFile; empty where that is there
-	complete *setup.Completion
-	tmux     bool // its status line, and a key
-	replace  bool // a custos.toml that is there
-	asked    *questions
-	hooks    []hookChange
+	conf      config.Config
+	book      string // the record of what is changed
+	choice    setup.Choice
+	secret    string // to be written to choice.Receiver.TokenFile; empty where that is there
+	subscribe string // the address at which choice.Receiver is told by ntfy
+	complete  *setup.Completion
+	tmux      bool // its status line, and a key
+	replace   bool // a custos.toml that is there
+	asked     *questions
+	hooks     []hookChange
 }
 
 func (a *app) setup(cmd *cobra.Command, f setupFlags) error {
 	if f.undo {
-		return a.undoSetup(cmd.Context())
+		return a.undoSetup(cmd.Context(), f.dryRun)
 	}
 	asks := !f.yes && !f.dryRun && !a.json
 	if asks && !a.Progress {
@@ -182,23 +184,8 @@ func (a *app) propose(ctx context.Context, root *cobra.Command, s *setupState) e
 		}
 		s.hooks = append(s.hooks, all...)
 	}
-	text := setup.Config(s.choice, a.home())
-	switch {
-	case text == "" && s.conf.Found:
-		s.Notes = append(s.Notes, "custos.toml stays as it is: nothing is to be said besides")
-	case text == "":
-		s.Notes = append(s.Notes, "no custos.toml is needed: the defaults hold")
-	case s.conf.Found && !s.replace && string(s.conf.Text) != text:
-		s.Changes = append(s.Changes, setupChange{What: configurationFile, Path: s.conf.File, Did: "left", Why: "it is there already: run custos setup on a terminal to see the difference"})
-	default:
-		if s.secret != "" {
-			if err := s.change("the secret of where you are told", s.choice.Receiver.TokenFile, []byte(s.secret+"\n"), true); err != nil {
-				return err
-			}
-		}
-		if err := s.change(configurationFile, s.conf.File, []byte(text), false); err != nil {
-			return err
-		}
+	if err := a.proposeConfig(s); err != nil {
+		return err
 	}
 	if s.complete != nil {
 		if err := a.proposeCompletion(root, s); err != nil {
@@ -206,6 +193,37 @@ func (a *app) propose(ctx context.Context, root *cobra.Command, s *setupState) e
 		}
 	}
 	return a.proposeTmux(s)
+}
+
+// proposeConfig says what becomes of custos.toml. Who is to be told by one that stays would not be.
+func (a *app) proposeConfig(s *setupState) error {
+	text := setup.Config(s.choice, a.home())
+	switch {
+	case text == "" && s.conf.Found:
+		s.Notes = append(s.Notes, "custos.toml stays as it is: nothing is to be said besides")
+	case text == "":
+		s.Notes = append(s.Notes, "no custos.toml is needed: the defaults hold")
+	case s.conf.Found && !s.replace && string(s.conf.Text) != text:
+		if s.choice.Receiver != nil && s.asked == nil {
+			return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot have you told by that: %s is there already, and stays as it is", flat(s.conf.File)), Hint: "custos setup"}
+		}
+		why := "it is there already: run custos setup on a terminal to see the difference"
+		if s.asked != nil {
+			why = "as you said: nothing of what you chose about places, the mode and being told holds"
+		}
+		s.Changes = append(s.Changes, setupChange{What: configurationFile, Path: s.conf.File, Did: "left", Why: why})
+	default:
+		if s.secret != "" {
+			if err := s.change("the secret of where you are told", s.choice.Receiver.TokenFile, []byte(s.secret+"\n"), true); err != nil {
+				return err
+			}
+		}
+		if s.subscribe != "" {
+			s.Notes = append(s.Notes, "to be told, subscribe to "+s.subscribe+" in the ntfy app; who knows that address reads along")
+		}
+		return s.change(configurationFile, s.conf.File, []byte(text), false)
+	}
+	return nil
 }
 
 // topKey is the key of custos setup tmux.

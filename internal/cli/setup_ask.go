@@ -63,7 +63,7 @@ func (s *setupState) byNtfy(server, topic string) error {
 	}
 	s.choice.Receiver = &setup.Receiver{Type: "shoutrrr", TokenFile: filepath.Join(filepath.Dir(s.conf.File), "me.url")}
 	s.secret = url
-	s.Notes = append(s.Notes, "to be told, subscribe to "+strings.TrimSuffix(server, "/")+"/"+topic+" in the ntfy app; who knows that address reads along")
+	s.subscribe = strings.TrimSuffix(server, "/") + "/" + topic
 	return nil
 }
 
@@ -302,12 +302,14 @@ func askReplace(q questions, s *setupState) error {
 
 // undone is what --undo did.
 type undone struct {
-	Files []settings.Undone `json:"files"`
-	Hooks []settings.Hook   `json:"hooks"` // that were taken out
+	Files  []settings.Undone `json:"files"`
+	Hooks  []settings.Hook   `json:"hooks"` // that were taken out
+	DryRun bool              `json:"dry_run,omitempty"`
+	Then   string            `json:"then,omitempty"` // what a tmux that runs takes it up with
 }
 
-// undoSetup puts back what setup changed. The configuration is not read: it may be broken.
-func (a *app) undoSetup(ctx context.Context) error {
+// undoSetup puts back what setup changed, or says what that would be. The configuration is not read: it may be broken.
+func (a *app) undoSetup(ctx context.Context, dry bool) error {
 	a.brakes = true // what setup wrote may be what is wrong
 	conf, err := a.config()
 	if err != nil {
@@ -318,17 +320,27 @@ func (a *app) undoSetup(ctx context.Context) error {
 	if err != nil {
 		return localError(err)
 	}
-	u := undone{Files: []settings.Undone{}, Hooks: []settings.Hook{}}
+	u := undone{Files: []settings.Undone{}, Hooks: []settings.Hook{}, DryRun: dry}
+	if dry {
+		u.Files, u.Hooks = append(u.Files, book.WouldUndo()...), append(u.Hooks, book.Hooks...)
+		return a.show(u, func(p *page) { writeUndone(p, u) })
+	}
 	for _, h := range book.Hooks {
 		if err := a.unhook(ctx, file, h); err != nil {
 			return localError(fmt.Errorf("cannot take out the hooks of %s: %w", flat(h.Kind), err))
 		}
 		u.Hooks = append(u.Hooks, h)
 	}
+	was := book.Now()
 	list, err := settings.Undo(file)
 	u.Files = append(u.Files, list...)
 	if err != nil {
 		return localError(err)
+	}
+	for _, f := range list {
+		if then := tmuxForgets(f.Path, was[f.Path]); f.Left == "" && then != "" {
+			u.Then = then
+		}
 	}
 	return a.show(u, func(p *page) { writeUndone(p, u) })
 }
@@ -353,14 +365,24 @@ func writeUndone(p *page, u undone) {
 	if len(u.Files)+len(u.Hooks) == 0 {
 		p.line("There is nothing to undo: setup changed nothing, or it was put back.")
 	}
+	would := ""
+	if u.DryRun {
+		would = "would be "
+	}
 	for _, h := range u.Hooks {
-		p.line("taken out: the hooks of %s in %s", flat(h.Kind), p.path(h.File))
+		p.line("%staken out: the hooks of %s in %s", would, flat(h.Kind), p.path(h.File))
 	}
 	for _, f := range u.Files {
 		if f.Left != "" {
 			p.text(0, "left "+p.path(f.Path)+": "+flat(f.Left))
 			continue
 		}
-		p.line("%s: %s", f.Did, p.path(f.Path))
+		p.line("%s%s: %s", would, f.Did, p.path(f.Path))
+	}
+	if u.Then != "" {
+		p.line("A tmux that runs takes it up with: %s", u.Then)
+	}
+	if u.DryRun && len(u.Files)+len(u.Hooks) > 0 {
+		p.next([]api.Hint{{Command: "custos setup --undo", What: "do that"}})
 	}
 }

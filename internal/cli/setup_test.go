@@ -63,7 +63,7 @@ func TestSetupAsks(t *testing.T) {
 	if info, err := os.Stat(home + "/.config/custos/me.token"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others may read the token: %v", info.Mode())
 	}
-	if code, said := setUp(t, t.Context(), home, nil, "--undo"); code != 0 {
+	if code, said := setUp(t, t.Context(), home, nil, "--undo"); code != 0 || !strings.Contains(said, "takes it up with: tmux unbind-key u") {
 		t.Errorf("undo ended with %d: %s", code, said)
 	}
 	if b, err := os.ReadFile(rc); err != nil || string(b) != "# mine, without an end of line" || exists(home+"/.config") || exists(home+"/.tmux.conf") {
@@ -84,7 +84,7 @@ func TestSetupReplacesOnlyWhenTold(t *testing.T) {
 		}
 		code, said := setUp(t, t.Context(), home, strings.NewReader("none\nask\n\n\n\n\n"+answer+"\nyes\n"))
 		b, err := os.ReadFile(file)
-		if code != 0 || err != nil || !strings.Contains(string(b), want) || !strings.Contains(said, "-# mine") {
+		if code != 0 || err != nil || !strings.Contains(string(b), want) || !strings.Contains(said, "-# mine") || strings.Contains(said, "holds\n") != (answer == "no") {
 			t.Errorf("%s ended with %d: %v\n%s\n%s", answer, code, err, b, said)
 		}
 	}

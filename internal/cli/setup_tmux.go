@@ -94,9 +94,27 @@ func (a *app) changeTmux(f settings.File, text string, s tmuxSetup) error {
 	if err := write([]byte(text)); err != nil {
 		return usage("%s", flat(err.Error()))
 	}
+	then := shell([]string{"tmux", "source-file", f.Path})
+	if s.undo {
+		then = tmuxForgets(f.Path, string(f.Was))
+	}
+	said["then"] = then
 	return a.show(said, func(p *page) {
-		p.line("%s is changed. A tmux that runs takes it up with: %s", p.path(f.Path), shell([]string{"tmux", "source-file", f.Path}))
+		p.line("%s is changed. A tmux that runs takes it up with: %s", p.path(f.Path), then)
 	})
+}
+
+// tmuxForgets is the command that takes what a tmux.conf said of ours out of a tmux that runs,
+// now that the file is without it, or gone; "" where it said nothing of ours.
+func tmuxForgets(file, was string) string {
+	key := setup.TmuxKey(was)
+	if key == "" {
+		return ""
+	}
+	if _, err := os.Stat(file); err != nil {
+		file = ""
+	}
+	return shell(setup.TmuxForgets(key, file))
 }
 
 // tmuxConf is the person's tmux.conf: the one that is there, else the usual one.

@@ -43,4 +43,32 @@ func TestTmuxTakesTheLines(t *testing.T) {
 	if key := tmux("list-keys", "-T", "prefix", "u"); !strings.Contains(key, "display-popup") || !strings.Contains(key, " top") {
 		t.Errorf("the key is %q", key)
 	}
+	forgets(t, tmux, conf)
+}
+
+// forgets does in a tmux what an undo says takes our lines out of it: with the file as it was
+// before, and with one that is gone.
+func forgets(t *testing.T, tmux func(...string) string, conf string) {
+	was, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := setup.WithoutTmux(string(was))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(conf, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := setup.TmuxKey(string(was))
+	for _, file := range []string{conf, ""} {
+		tmux(setup.TmuxForgets(key, file)[1:]...)
+		right, keys := tmux("show-options", "-gv", "status-right"), tmux("list-keys", "-T", "prefix")
+		if strings.Contains(right, "custos") || strings.Contains(keys, "display-popup -E") || (strings.TrimSpace(right) == "mine") != (file != "") {
+			t.Errorf("with %q status-right is %q, and the keys are\n%s", file, right, keys)
+		}
+	}
+	if length := strings.TrimSpace(tmux("show-options", "-gv", "status-right-length")); length != "40" {
+		t.Errorf("its length is %s", length)
+	}
 }

@@ -64,6 +64,9 @@ func agentsFound(list []setup.Agent) string {
 	for _, g := range first(list, mostAgents) {
 		out = append(out, g.Name)
 	}
+	if len(out) > 0 {
+		out[0] = fmt.Sprintf("%d: %s", len(list), out[0])
+	}
 	if n := len(list) - len(out); n > 0 {
 		out = append(out, fmt.Sprintf("and %d more", n))
 	}

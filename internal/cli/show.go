@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -18,9 +19,15 @@ func (a *app) showCommand() *cobra.Command {
 		Long: `show says what an agent is doing and how that is known, the question it shows,
 what the record says of it, its newest checkpoint, the orders that wait for it and
 what went wrong with it. custos why NAME shows its story.`,
-		RunE: asksOne(a, (*api.Client).Agent, writeAgent),
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.AgentDetail, error) {
+			return drawn(ctx, reading, beginsToAsk, func(ctx context.Context) (api.AgentDetail, error) { return c.Agent(ctx, args[0]) })
+		}, writeAgent),
 	}
 }
+
+// reading is how long show waits for the look that reads the dialog of an agent that has begun to
+// ask: its hooks tell of it before.
+const reading = 3 * time.Second
 
 // facts gathers rows of a name and a value, and leaves out what is empty.
 type facts [][]string
@@ -52,6 +59,10 @@ func writeAgent(p *page, d api.AgentDetail) {
 	if d.Dialog != nil {
 		p.head("DIALOG", "")
 		writeDialog(p, *d.Dialog)
+	}
+	if beginsToAsk(d) {
+		p.head("DIALOG", "")
+		p.line("  it is being read: %s again", p.command("custos show "+shell([]string{g.Name})))
 	}
 	agentSignals(p, d.Signals)
 	agentRecord(p, d.Record)

@@ -91,6 +91,9 @@ func alertsText(s api.Status) string {
 	if s.Untold != "" && len(s.Firing) == 0 {
 		return "not known: " + flat(s.Untold)
 	}
+	if s.Pending > 0 {
+		return fmt.Sprintf("%s, and %d pending", firingText(s.Firing), s.Pending)
+	}
 	return firingText(s.Firing)
 }
 

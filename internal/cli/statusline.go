@@ -80,7 +80,7 @@ func lineOf(l api.FirstLook, tmux bool) string {
 	for _, g := range l.Agents {
 		count[lineState(g.State)]++
 	}
-	for _, state := range []string{"working", "idle", "other", "unknown"} {
+	for _, state := range []string{"waiting", "working", "idle", "other", "unknown"} {
 		if n := count[state]; n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n, state))
 		}
@@ -107,11 +107,13 @@ func needs(n int) string {
 	return fmt.Sprintf("%d need you", n)
 }
 
-// lineState is a state as one of four.
+// lineState is a state as one of five.
 func lineState(state string) string {
 	switch state {
 	case "working", "idle", "unknown":
 		return state
+	case "waiting", "dialog":
+		return "waiting"
 	}
 	return "other"
 }

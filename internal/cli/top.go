@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 	"os/exec"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -177,23 +175,8 @@ func (a *app) way(ctx context.Context, name string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv, err := insideTmux(a.Getenv("TMUX"), d)
-	if err != nil {
-		argv = thereAndBack(a.Getenv("TMUX"), a.Getenv("TMUX_PANE"), d.Attach)
-	}
+	argv := a.fromHere(ctx, d)
 	return exec.Command(argv[0], argv[1:]...), nil
-}
-
-// thereAndBack has the person's tmux client show another server, and its own again when
-// they leave that: one is never shown inside the other.
-func thereAndBack(tmux, pane string, attach []string) []string {
-	socket, session, _ := strings.Cut(tmux, ",")
-	if pane == "" { // in a window above all others
-		pane = "$" + session[strings.LastIndex(session, ",")+1:]
-	}
-	here := []string{"tmux", "-S", socket}
-	back := shell(append(slices.Clone(here), "attach", "-t", pane))
-	return append(here, "detach-client", "-E", shell(attach)+"; exec "+back)
 }
 
 // written is what a command writes of an answer, without colours, so wide.

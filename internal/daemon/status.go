@@ -17,7 +17,7 @@ func (s *system) status(isDaemon bool) func(context.Context) api.Status {
 		past, err := s.ledger.Past(ctx, s.world.Now())
 		trouble := s.loop.Trouble()
 		out := api.Status{Daemon: isDaemon, Version: s.o.Version, Mode: s.cfg.Mode, Frozen: Frozen(s.cfg), Paused: pausedLines(past), Amnesia: past.Amnesia, Patrols: past.Patrol,
-			Firing: firing(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(append(notes(past, err, trouble), s.selfNotes()...))}
+			Firing: firing(past.Alerts), Pending: pending(past.Alerts), Agents: len(s.board.Snapshot().Agents.Value), State: fleet.Path(s.cfg.StateDir), Notes: s.opsNotes(append(notes(past, err, trouble), s.selfNotes()...))}
 		if why := s.full(); why != "" {
 			out.Notes = append(out.Notes, why)
 		}
@@ -73,6 +73,15 @@ func firing(alerts []fleet.Alert) map[string]int {
 		}
 	}
 	return out
+}
+
+func pending(alerts []fleet.Alert) (n int) {
+	for _, a := range alerts {
+		if a.Status == fleet.AlertPending {
+			n++
+		}
+	}
+	return n
 }
 
 func notes(past fleet.Past, err error, trouble string) []string {

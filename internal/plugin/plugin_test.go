@@ -213,6 +213,11 @@ func TestExample(t *testing.T) {
 	if _, problems = Check(p, Folder{Name: filepath.Base(dir), Script: true, Executable: info.Mode()&0o111 != 0}, checks()); len(problems) > 0 {
 		t.Error(problems)
 	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "plugins.md"))
+	run, errRun := os.ReadFile(filepath.Join(dir, Script))
+	if err != nil || errRun != nil || !strings.Contains(string(page), string(text)) || !strings.Contains(string(page), string(run)) {
+		t.Errorf("docs/plugins.md shows another one: %v, %v", err, errRun)
+	}
 }
 
 // FuzzParse: any bytes are read without a panic, every problem has a place in the

@@ -13,7 +13,7 @@ func Document(s *Set) string {
 	var b strings.Builder
 	b.WriteString(`# Rules
 
-This page is made from the rule table; do not edit it (` + "`go test ./internal/rules -run Document -update`" + `).
+This page is made from the rule table; do not edit it.
 
 A rule says what is wrong, how bad, and what to do. Change single keys of a rule in ` + "`custos.toml`" + `, switch one off with
 ` + "`enabled = false`" + `, or add your own, which starts in mode ` + "`observe`" + `:

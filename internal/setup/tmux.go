@@ -59,6 +59,28 @@ func WithoutTmux(text string) (string, error) {
 	return before + after, nil
 }
 
+// boundByUs is the key in our lines.
+var boundByUs = regexp.MustCompile(`(?m)^bind-key ([A-Za-z0-9-]+) display-popup -E .* top'$`)
+
+// TmuxKey is the key that our lines in a tmux.conf bind; "" where they are not in it.
+func TmuxKey(text string) string {
+	_, ours, _ := strings.Cut(text, "# custos: begins")
+	if found := boundByUs.FindStringSubmatch(ours); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// TmuxForgets takes out of a tmux that runs what our lines with a key did in it: what a tmux.conf,
+// "" for none, says of the status line is read again.
+func TmuxForgets(key, conf string) []string {
+	argv := []string{"tmux", "unbind-key", key, ";", "set-option", "-gu", "status-right", ";", "set-option", "-gu", "status-right-length"}
+	if conf != "" {
+		argv = append(argv, ";", "source-file", conf)
+	}
+	return argv
+}
+
 // BoundAt is the line of a tmux.conf that binds a key after the prefix; 0 for none.
 func BoundAt(text, key string) int {
 	binds := regexp.MustCompile(`^\s*bind(-key)?\s+(-[rN]\s+("[^"]*"\s+|'[^']*'\s+)?)*["']?` + regexp.QuoteMeta(key) + `["']?\s`)

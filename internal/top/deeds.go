@@ -24,15 +24,20 @@ type deed struct {
 // result is what came of a deed at once.
 type result struct {
 	says  string
-	order api.Order // where it is one
+	order api.Order           // where it is one
+	begun []api.ApprovedThing // what an approval began, until all of it is over
+	by    string              // who approved of it: "Alert 3: approved by me"
+	bad   bool                // it came to nothing
 }
 
 // outcome is what became of one deed so far.
 type outcome struct {
-	id    int
-	says  string
-	state outcomeState
-	order string // its ID
+	id       int
+	says     string
+	state    outcomeState
+	order    string // its ID
+	at       time.Time
+	fleeting bool // nothing was done: the next key takes it off
 }
 
 type outcomeState int
@@ -40,6 +45,7 @@ type outcomeState int
 const (
 	asked  outcomeState = iota // there is no answer yet
 	open                       // it is taken, and not over
+	goesOn                     // it goes on by itself, and is not over
 	done                       // it is over and well
 	failed                     // it came to nothing
 )
@@ -60,7 +66,7 @@ func (m Model) begin(d deed) (Model, tea.Cmd) {
 // tellOf has one outcome more.
 func (m Model) tellOf(o outcome) Model {
 	m.given++
-	o.id = m.given
+	o.id, o.at = m.given, m.now
 	m.outcomes = append(m.outcomes[max(0, len(m.outcomes)-mostOutcomes+1):len(m.outcomes):len(m.outcomes)], o)
 	return m
 }
@@ -70,7 +76,21 @@ const mostOutcomes = 20
 
 // cannot tells at once that something cannot be done.
 func (m Model) cannot(what, why string) (Model, tea.Cmd) {
-	return m.tellOf(outcome{says: "cannot " + what + ": " + why, state: failed}), nil
+	return m.tellOf(outcome{says: "cannot " + what + ": " + why, state: failed, fleeting: true}), nil
+}
+
+// dated is an outcome in words, and how long ago that was once it is not of just now.
+func (m Model) dated(o outcome) string {
+	if ago := m.now.Sub(o.at); ago >= time.Minute && o.state != open && o.state != asked && o.state != goesOn {
+		return span(ago) + " ago: " + o.says
+	}
+	return o.says
+}
+
+// settled is without what was told of nothing that was done.
+func (m Model) settled() Model {
+	m.outcomes = slices.DeleteFunc(slices.Clone(m.outcomes), func(o outcome) bool { return o.fleeting })
+	return m
 }
 
 // resultMsg is what became of a deed.
@@ -88,6 +108,10 @@ func (msg resultMsg) tell(m Model) (Model, tea.Cmd) {
 	case msg.err != nil:
 		what, to := m.o.Words.Error(msg.host, msg.err)
 		return m.came(msg.id, failed, hinted(what, to), ""), nil
+	case len(msg.begun) > 0:
+		return m.came(msg.id, goesOn, msg.says, ""), m.followBegun(msg)
+	case o.ID == "" && msg.bad:
+		return m.came(msg.id, failed, msg.says, ""), nil
 	case o.ID == "":
 		return m.came(msg.id, done, msg.says, ""), nil
 	case !o.Over && (o.Watched || o.Action != ""):
@@ -112,7 +136,7 @@ func (m Model) came(id int, state outcomeState, says, order string) Model {
 	list := make([]outcome, len(m.outcomes))
 	for i, o := range m.outcomes {
 		if o.id == id {
-			o = outcome{id: id, says: flat(says), state: state, order: order}
+			o = outcome{id: id, says: flat(says), state: state, order: order, at: m.now}
 		}
 		list[i] = o
 	}
@@ -130,6 +154,35 @@ func (m Model) follow(msg resultMsg) tea.Cmd {
 		}
 		return resultMsg{id: msg.id, what: msg.what, host: msg.host, result: result{order: order}}
 	})
+}
+
+// followBegun asks a second later how far what an approval began has come.
+func (m Model) followBegun(msg resultMsg) tea.Cmd {
+	o := m.o
+	return tea.Tick(second, func(time.Time) tea.Msg {
+		r, err := put(o, msg.host, patience, msg.ended)
+		if err != nil { // it goes on all the same, and is asked for again
+			r = msg.result
+		}
+		return resultMsg{id: msg.id, what: msg.what, host: msg.host, result: r}
+	})
+}
+
+// ended is the result as it is now: the same, until all that was begun is over.
+func (r result) ended(ctx context.Context, c *api.Client) (result, error) {
+	said, bad := []string{}, false
+	for _, t := range r.begun {
+		s, err := c.Story(ctx, t.ID)
+		if err != nil {
+			return result{}, err
+		}
+		text, _, over, well := api.Came(t.ID, s.Events)
+		if !over {
+			return r, nil
+		}
+		said, bad = append(said, text), bad || !well
+	}
+	return result{says: r.by + ". " + strings.Join(said, "; "), bad: bad}, nil
 }
 
 // open are the deeds of which the end is not known.
@@ -348,7 +401,8 @@ func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
 	return m.ask(form{text: text, prompt: "y has just this done · n does not", send: func(form) deed {
 		return deed{what, msg.of.host, func(ctx context.Context, c *api.Client) (result, error) {
 			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash, ID: msg.of.id})
-			return result{says: fmt.Sprintf("Alert %s: approved by %s, and begun: %s", number, v.By, m.things(v.Actions))}, err
+			by := fmt.Sprintf("Alert %s: approved by %s", number, v.By)
+			return result{says: by + ", and begun: " + m.things(v.Actions), by: by, begun: v.Actions}, err
 		}}
 	}})
 }

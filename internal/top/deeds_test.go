@@ -1,6 +1,8 @@
 package top
 
 import (
+	"io"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -231,5 +233,56 @@ func TestApproveIsReadWhole(t *testing.T) {
 		if got := p.c.changed(); len(got) != 1 {
 			t.Errorf("of what may not be done: %v", got)
 		}
+	})
+}
+
+// What an approval began is followed to its end: what was refused is said so, with the reason.
+func TestApprovalsAreFollowed(t *testing.T) {
+	for text, want := range map[string]outcomeState{"remove-lock: refused: it was written to": failed, "remove-lock: done: removed": done} {
+		playing(t, func(p *play) {
+			p.keys("1", "home", "a", "y")
+			p.wants("Alert #3: approved by me, and begun: remove-lock lock ~/locks/dev-agent.lock")
+			p.c.set("GET /v1/story", api.Story{Events: []api.Event{{Kind: "action.started", Action: "a1"}, {Kind: "action.ended", Action: "a0", Text: "x: done"}}})
+			p.wait(3 * time.Second)
+			p.wants("Alert #3: approved by me, and begun")
+			p.c.set("GET /v1/story", api.Story{Events: []api.Event{{Kind: "action.started", Action: "a1"}, {Kind: "action.ended", Action: "a1", Text: text}}})
+			p.wait(3 * time.Second)
+			p.wants("Alert #3: approved by me. " + text)
+			asked := p.c.count("GET /v1/story")
+			p.wait(3 * time.Second)
+			if last := p.m.outcomes[len(p.m.outcomes)-1]; last.state != want || p.c.count("GET /v1/story") != asked {
+				t.Errorf("%s: state %d, asked again %d times", text, last.state, p.c.count("GET /v1/story")-asked)
+			}
+		})
+	}
+}
+
+// What is told of something that was not done goes with the next key; what became of an order
+// stays, and is not taken for what is true now.
+func TestOutcomesGetOld(t *testing.T) {
+	playing(t, func(p *play) {
+		p.keys("4", "a")
+		p.wants("cannot approve: what is chosen is no alert")
+		p.keys("3")
+		if screen := p.m.frame(); strings.Contains(screen, "cannot approve") {
+			t.Errorf("it stands there yet:\n%s", screen)
+		}
+		p.c.set("POST /v1/orders", &api.Error{Kind: api.Unreachable, Message: "cannot reach the daemon"})
+		p.choose("builder")
+		p.keys("s", "y")
+		p.wants("cannot reach the daemon")
+		p.wait(9*time.Minute + 5*time.Second)
+		p.wants("9m ago: cannot reach the daemon")
+	})
+}
+
+// A terminal that cannot be gone to is told of in the words of the program that was to show it.
+func TestWhyItCannotBeGoneTo(t *testing.T) {
+	v := visit{Cmd: exec.CommandContext(t.Context(), "sh", "-c", "echo one >&2; echo \"can't find session: b\" >&2; exit 1")}
+	v.SetStderr(io.Discard)
+	err := v.Run()
+	playing(t, func(p *play) {
+		p.tell(backMsg{target{agent: "builder"}, err})
+		p.wants("cannot go to builder: can't find session: b (exit status 1)")
 	})
 }

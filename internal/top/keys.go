@@ -1,7 +1,10 @@
 package top
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -27,7 +30,7 @@ func bindings() []binding {
 		{[]string{"pgdown"}, "", "", "", Model.pageDown},
 		{[]string{"home"}, "", "", "", moves(-1 << 30)},
 		{[]string{"end"}, "", "", "", moves(1 << 30)},
-		{[]string{"enter"}, "Enter", "go", "go to the terminal of the chosen agent; to leave it (Ctrl-b d) is to be back. On your own tmux server it is switched to instead, as you switch sessions", Model.goThere},
+		{[]string{"enter"}, "Enter", "go", "go to the terminal of the chosen agent; to leave it (Ctrl-b d, in a pane of your own tmux Ctrl-b Ctrl-b d) is to be back. One of your own tmux server is switched to from a pane, as you switch sessions", Model.goThere},
 		{[]string{"x"}, "x", "answer", "answer what the agent asks: its question and its choices are shown, and the answer goes to that very dialog", Model.answer},
 		{[]string{"n"}, "n", "nudge", "say something to the agent, typed when it listens", Model.nudge},
 		{[]string{"i"}, "i", "interrupt", "have the agent stop what it does; asks first", Model.interrupt},
@@ -53,6 +56,7 @@ func bindings() []binding {
 
 // key does what a key stands for: for the form, for the page, or for the rows.
 func (m Model) key(k tea.KeyPressMsg) (Model, tea.Cmd) {
+	m = m.settled()
 	m.going = target{} // who does something else does not go there any more
 	name := k.String()
 	switch {
@@ -141,9 +145,30 @@ func (msg gotoMsg) tell(m Model) (Model, tea.Cmd) {
 	m.going = target{}
 	if msg.err != nil {
 		what, to := m.o.Words.Error(msg.to.host, msg.err)
-		return m.tellOf(outcome{says: flat(hinted(what, to)), state: failed}), nil
+		return m.tellOf(outcome{says: flat(hinted(what, to)), state: failed, fleeting: true}), nil
 	}
-	return m, tea.ExecProcess(msg.cmd, func(err error) tea.Msg { return backMsg{msg.to, err} })
+	return m, tea.Exec(&visit{Cmd: msg.cmd}, func(err error) tea.Msg { return backMsg{msg.to, err} })
+}
+
+// visit is the program that shows an agent's terminal. What it says of why it could not is kept.
+type visit struct {
+	*exec.Cmd
+	said bytes.Buffer
+}
+
+func (v *visit) SetStdin(r io.Reader)  { v.Stdin = r }
+func (v *visit) SetStdout(w io.Writer) { v.Stdout = w }
+func (v *visit) SetStderr(w io.Writer) { v.Stderr = io.MultiWriter(w, &v.said) }
+
+// Run is in the program's own words where it fails: the last ones that it wrote.
+func (v *visit) Run() error {
+	v.WaitDelay = second // a program that it leaves behind may keep its end of the pipe
+	err := v.Cmd.Run()
+	if said := strings.TrimSpace(v.said.String()); err != nil && said != "" {
+		lines := strings.Split(said, "\n")
+		return fmt.Errorf("%s (%w)", strings.TrimSpace(lines[len(lines)-1]), err)
+	}
+	return err
 }
 
 // backMsg says that the person is back from an agent's terminal.

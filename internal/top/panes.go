@@ -173,7 +173,7 @@ func (m Model) alertRows() []row {
 }
 
 func alertColumns() []column {
-	return []column{{most: 20, shrink: cut, keep: 6, right: true, least: 40}, {most: 2}, {head: "RULE", most: 24, least: 90, shrink: middle, keep: 12}, {head: "SUBJECT", most: 34, shrink: middle, keep: 28}, {head: "FOR", right: true, dwell: true, least: 34}, {head: "STATE", most: 16, least: 60}, {head: "WHAT", least: 50}}
+	return []column{{most: 20, shrink: cut, keep: 6, right: true, least: 40}, {most: 2}, {head: "RULE", most: 24, least: 90, shrink: middle, keep: 12}, {head: "SUBJECT", most: 34, shrink: middle, keep: 28}, {head: "FOR", right: true, dwell: true, least: 34}, {head: "STATE", most: 17, least: 60}, {head: "WHAT", least: 50}}
 }
 
 func (m Model) alert(a api.Alert) row {
@@ -200,6 +200,8 @@ func (m Model) alert(a api.Alert) row {
 // stateOf says what is unusual about an alert.
 func stateOf(a api.Alert) string {
 	switch {
+	case a.AckedBy != "" && a.Status != "firing":
+		return flat(a.Status) + ", taken up"
 	case a.AckedBy != "":
 		return "taken up: " + flat(a.AckedBy)
 	case a.SilencedUntil != nil:

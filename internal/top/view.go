@@ -69,7 +69,7 @@ func (m Model) layout() layout {
 func (m Model) told() int {
 	long := 0
 	if n := len(m.outcomes); n > 0 {
-		long = min(mostTold, len(wrap(m.outcomes[n-1].says, m.width)))
+		long = min(mostTold, len(wrap(m.dated(m.outcomes[n-1]), m.width)))
 	}
 	switch {
 	case m.height >= roomForOutcomes:
@@ -131,10 +131,10 @@ func (m Model) outcomeLines(room int) []string {
 	var out []string
 	for i := len(m.outcomes) - 1; i >= 0 && len(out) < room; i-- {
 		o := m.outcomes[i]
-		colour := map[outcomeState]string{done: green, failed: red, open: yellow}[o.state]
-		said := []string{cut(o.says, m.width)}
+		colour := map[outcomeState]string{done: green, failed: red, open: yellow, goesOn: yellow}[o.state]
+		said := []string{cut(m.dated(o), m.width)}
 		if room > 1 {
-			said = wrap(o.says, m.width)
+			said = wrap(m.dated(o), m.width)
 		}
 		for j, l := range said {
 			said[j] = m.paint(colour, l)

@@ -145,21 +145,14 @@ func whatWasDone(asked url.Values, events []api.Event) []outcome {
 
 // cameOf is how far an action that was approved of has come.
 func cameOf(id string, events []api.Event) outcome {
-	out := outcome{Says: "It is approved. What becomes of it is not written down yet."}
-	for _, e := range events {
-		if e.Action != id {
-			continue
-		}
-		switch e.Kind {
-		case "action.planned", "action.started":
-			out = outcome{Says: "It is approved, and begun. What comes of it is told here."}
-		case "action.ended": // do: status: effect: why
-			_, rest, _ := strings.Cut(e.Text, ": ")
-			status, _, _ := strings.Cut(rest, ": ")
-			out = outcome{Says: "It was approved. " + e.Text, Bad: status != "done" && status != "unneeded"}
-		}
+	text, begun, over, well := api.Came(id, events)
+	switch {
+	case over:
+		return outcome{Says: "It was approved. " + text, Bad: !well}
+	case begun:
+		return outcome{Says: "It is approved, and begun. What comes of it is told here."}
 	}
-	return out
+	return outcome{Says: "It is approved. What becomes of it is not written down yet."}
 }
 
 func alertNumber(r *http.Request) (int64, error) {

@@ -67,28 +67,30 @@ func (c Change) do() error {
 	return Lay(c.Path, c.text, c.Mode)
 }
 
-// now is the file as it is. left says why it is not put back.
-func (c Change) now() (now File, left string, err error) {
-	now, err = Read(c.Path)
+// isBack says whether the file is as it was before the change; left why it is not put back.
+func (c Change) isBack(now File) (is bool, left string) {
 	switch {
-	case err != nil:
-		return now, "", err
 	case now.Exists == c.Existed && bytes.Equal(now.Was, c.Was):
+		return true, ""
 	case !now.Exists:
-		left = "it was removed since"
+		return false, "it was removed since"
 	case hashed(now.Was) != c.Wrote:
-		left = "it was changed since"
+		return false, "it was changed since"
 	}
-	return now, left, nil
+	return false, ""
 }
 
 // undo puts the file back as it was. left says why it was not.
 func (c Change) undo() (left string, err error) {
-	now, left, err := c.now()
+	now, err := Read(c.Path)
+	if err != nil {
+		return "", err
+	}
+	is, left := c.isBack(now)
 	switch {
-	case err != nil || left != "":
-		return left, err
-	case now.Exists == c.Existed && bytes.Equal(now.Was, c.Was):
+	case left != "":
+		return left, nil
+	case is:
 	case c.Existed:
 		err = files.Replace(c.Path, c.Was, c.Mode)
 	default:
@@ -200,11 +202,22 @@ type Undone struct {
 func (b Book) kept() (out []File) {
 	seen := map[string]bool{}
 	for _, c := range slices.Backward(b.Changes) {
-		now, left, err := c.now()
-		if !seen[c.Path] && err == nil && left != "" && now.Exists {
+		now, err := Read(c.Path)
+		if _, left := c.isBack(now); !seen[c.Path] && err == nil && left != "" && now.Exists {
 			out = append(out, now)
 		}
 		seen[c.Path] = true
+	}
+	return out
+}
+
+// Now is what the files of the record hold, by their paths; one that cannot be read is left out.
+func (b Book) Now() map[string]string {
+	out := map[string]string{}
+	for _, c := range b.Changes {
+		if now, err := Read(c.Path); err == nil {
+			out[c.Path] = string(now.Was)
+		}
 	}
 	return out
 }
@@ -228,7 +241,33 @@ func Undo(file string) (list []Undone, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var rest []Change
+	list, rest := b.undo(Change.undo)
+	return list, Book{Changes: rest, Hooks: b.Hooks}.save(file)
+}
+
+// WouldUndo says what Undo of a record would do now.
+func (b Book) WouldUndo() []Undone {
+	after := map[string]File{} // files as they would be by then
+	list, _ := b.undo(func(c Change) (string, error) {
+		now, ok := after[c.Path]
+		if !ok {
+			var err error
+			if now, err = Read(c.Path); err != nil {
+				return "", err
+			}
+		}
+		_, left := c.isBack(now)
+		if left == "" {
+			now.Exists, now.Was = c.Existed, c.Was
+		}
+		after[c.Path] = now
+		return left, nil
+	})
+	return list
+}
+
+// undo takes back one change after the other, and says what came of each, and which stay.
+func (b Book) undo(one func(Change) (left string, err error)) (list []Undone, rest []Change) {
 	kept := b.kept()
 	for _, c := range slices.Backward(b.Changes) {
 		var left string
@@ -236,7 +275,7 @@ func Undo(file string) (list []Undone, err error) {
 		if by := named(c.Path, kept); by != "" {
 			left = by + " names it, and was changed since"
 		} else {
-			left, failed = c.undo()
+			left, failed = one(c)
 		}
 		u := Undone{Path: c.Path, Did: "removed", Left: left}
 		if c.Existed {
@@ -251,7 +290,7 @@ func Undo(file string) (list []Undone, err error) {
 		list = append(list, u)
 	}
 	slices.Reverse(rest)
-	return list, Book{Changes: rest, Hooks: b.Hooks}.save(file)
+	return list, rest
 }
 
 // Unhooked writes down that hooks are taken out.
