@@ -302,8 +302,11 @@ func (p *webPage) Enter(ctx context.Context, token, browser string) (cookie stri
 	if link, ok := ledger.WebSession(all, proof, now); ok && link.Kind == fleet.WebLink {
 		return token, link.Until.Wall, webSession(link), nil
 	}
+	if err == nil { // who tries tokens has nothing written
+		_, _, err = ledger.RedeemInvitation(all, proof, fleet.WebSession{}, now)
+	}
 	if err != nil {
-		return "", time.Time{}, s, err
+		return "", time.Time{}, s, reasonOf(err)
 	}
 	cookie = rand.Text() + rand.Text()
 	fresh := fleet.WebSession{ID: rand.Text()[:8], Hash: control.WebProof(cookie), Browser: fleet.Line(browser, 120)}
@@ -312,10 +315,15 @@ func (p *webPage) Enter(ctx context.Context, token, browser string) (cookie stri
 		fresh = made
 		return all, fleet.Event{Kind: "web.session", Text: fmt.Sprintf("the address of %s was opened: session %s of the page, by %s", made.By, made.ID, made.Browser)}, err
 	})
+	return cookie, fresh.Until.Wall, webSession(fresh), reasonOf(err)
+}
+
+// reasonOf is an error of the ledger in its own words.
+func reasonOf(err error) error {
 	if errors.Is(err, ledger.ErrIllegal) {
-		err = errors.New(control.Reason(err.Error()))
+		return errors.New(control.Reason(err.Error()))
 	}
-	return cookie, fresh.Until.Wall, webSession(fresh), err
+	return err
 }
 
 // Leave ends a session, as its browser wishes.

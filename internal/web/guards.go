@@ -28,7 +28,6 @@ func (s *site) guarded(h http.Handler) http.Handler {
 		s.crossOrigin,
 		s.methods,
 		s.contentTypes,
-		s.logins,
 	}) {
 		h = g(h)
 	}
@@ -153,18 +152,6 @@ func (s *site) contentTypes(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
-		next.ServeHTTP(w, r)
-	})
-}
-
-// logins are few: who tries tokens has to wait.
-func (s *site) logins(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/enter" && !s.enters.admits() {
-			w.Header().Set("Retry-After", "60")
-			s.refuse(w, r, http.StatusTooManyRequests, "Too many addresses were tried. Wait a minute, and ask for another one: custos web", "")
-			return
-		}
 		next.ServeHTTP(w, r)
 	})
 }

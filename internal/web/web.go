@@ -70,8 +70,9 @@ type site struct {
 	api    *api.Client
 	pages  pages
 	shared *shared
-	// enters keeps a stranger from trying tokens, the others from filling the log.
-	enters, refusals, glances *pace
+	// refusals and glances keep a stranger from filling the log. Nothing keeps one from trying
+	// tokens, which are too long to be found: what did would keep persons out.
+	refusals, glances *pace
 }
 
 // New returns the handler of the page.
@@ -83,7 +84,7 @@ func New(o Options) (http.Handler, error) {
 	if o.Key == nil {
 		o.Key = []byte(rand.Text())
 	}
-	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, mark: rand.Text(), made: map[string]*madePage{}}, enters: newPace(10, o.Now), refusals: newPace(30, o.Now), glances: newPace(10, o.Now)}
+	s := &site{Options: o, api: api.NewClient(api.InProcess(o.API)), pages: all, shared: &shared{newest: o.Newest, now: o.Now, mark: rand.Text(), made: map[string]*madePage{}}, refusals: newPace(30, o.Now), glances: newPace(10, o.Now)}
 	return s.guarded(s.routes()), nil
 }
 
