@@ -30,7 +30,7 @@ func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch a, ok := find.Seen(snap, line); {
+	switch a, ok, err := find.Whose(snap, line); {
 	case ok && a.Marked && !find.IsKnown(snap, a):
 		return "", fmt.Errorf("%w: it is marked as agent %s, instance %q", control.ErrStranger, a.Name, fleet.Line(a.Instance, 80))
 	case ok && a.Marked:
@@ -39,8 +39,9 @@ func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 		return a.Name, nil
 	case !snap.Agents.Usable():
 		return "", fmt.Errorf("%w: %s", server.ErrUnseen, snap.Agents.Why)
+	default:
+		return "", err
 	}
-	return find.Unseen(snap, line)
 }
 
 // homeOf is the folder of the instances of an agent, or of the steps of a run.
