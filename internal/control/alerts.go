@@ -146,7 +146,7 @@ func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder
 		err = shown(a, order.ID)
 	}
 	if err != nil {
-		return api.Approved{}, err
+		return api.Approved{}, c.meanwhile(ctx, call.ID, order, err)
 	}
 	out := api.Approved{Number: a.Number, By: called(order.By, call), Actions: []api.ApprovedThing{}}
 	err = c.Approver.Approve(ctx, a.AlertKey, out.By, func(actions []fleet.Action) ([]fleet.Message, error) {
@@ -158,8 +158,44 @@ func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder
 	var no Refusal
 	if errors.As(err, &no) {
 		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot approve: %v", err), Hint: "custos why " + a.Subject.String()}
+		err = c.meanwhile(ctx, call.ID, order, err)
 	}
 	return out, err
+}
+
+// meanwhile says of what was shown to a person, and cannot be approved any more, that it has
+// changed, and who has approved of it before.
+func (c *Control) meanwhile(ctx context.Context, number string, order api.ApproveOrder, err error) error {
+	e := api.ErrorOf(err)
+	if order.Seen == "" || e.Kind != api.NotFound && e.Kind != api.BadInput {
+		return err
+	}
+	says := e.Message
+	if by := c.approvedBefore(ctx, number); by != "" {
+		says += "; " + by + " has approved of it before"
+	}
+	return &api.Error{Kind: api.Changed, Message: says + ", and nothing was done now", Hint: e.Hint}
+}
+
+// approvedBefore is who approved last of what an alert leads to; "" where that was nobody, or is
+// not known.
+func (c *Control) approvedBefore(ctx context.Context, number string) (by string) {
+	written, err := c.Alerts.Alerts(ctx, true)
+	if err != nil {
+		return ""
+	}
+	pass, err := c.Look(ctx, Glance)
+	if err != nil {
+		return ""
+	}
+	for _, a := range written {
+		for _, r := range pass.Past.Actions {
+			if strconv.FormatInt(a.Number, 10) == number && r.For == a.AlertKey && r.Approved != "" {
+				by = r.Approved
+			}
+		}
+	}
+	return by
 }
 
 // offer shows what an approval would begin.
