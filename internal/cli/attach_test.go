@@ -107,3 +107,14 @@ func TestAttachSaysWhatIsInTheWay(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A name that begins as that of another machine would, which there is not, is said to.
+func TestANameOfNoHost(t *testing.T) {
+	a := &app{noHost: "box9"}
+	if got := a.orHost("cannot nudge box9/x: there is no agent box9/x"); !strings.HasSuffix(got, "; nor is there a host box9: custos.toml has no section [host.box9]") {
+		t.Error(got)
+	}
+	if got := a.orHost("the ledger is full"); got != "the ledger is full" {
+		t.Error(got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -131,6 +132,7 @@ type app struct {
 	file   string       // --config
 	onHost string       // --host
 	host   *remote.Host // that is spoken of; nil: this machine
+	noHost string       // what a name begins with that no host is called
 	failOn string       // --fail-on
 	conf   *config.Config
 	at     *progress
@@ -205,7 +207,7 @@ func (a *app) code(err error) int {
 	}
 	var nothing *ended
 	if errors.As(err, &nothing) {
-		a.complain(nothing.message, nothing.hint)
+		a.complain(a.orHost(nothing.message), nothing.hint)
 		return exitUse
 	}
 	var lost *unkept
@@ -217,8 +219,17 @@ func (a *app) code(err error) int {
 	if a.json {
 		a.print(e)
 	}
-	a.complain(e.Message, e.Hint)
+	a.complain(a.orHost(e.Message), e.Hint)
 	return code
+}
+
+// orHost says of a name that no agent has, and that begins as that of another machine would,
+// that there is no such machine either.
+func (a *app) orHost(message string) string {
+	if a.noHost != "" && strings.Contains(message, "there is no agent") {
+		return fmt.Sprintf("%s; nor is there a host %s: custos.toml has no section [%s.%s]", message, flat(a.noHost), remote.Section, flat(a.noHost))
+	}
+	return message
 }
 
 // wayOut is what may be typed after an error. That a machine was not reached is said by this

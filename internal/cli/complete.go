@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"custos/docs"
 	"custos/internal/api"
 )
 
@@ -24,7 +25,8 @@ type source func(ctx context.Context, c *api.Client, of []string) ([]string, err
 func completions() map[string][]source {
 	out := map[string][]source{
 		"answer": {agentNames, choiceNames}, "ack": {alertNumbers}, "approve": {alertNumbers}, "deny": {alertNumbers}, "silence": {either(ruleNames, alertSubjects), alertSubjects},
-		"why": {either(agentNames, alertNumbers, ruleNames)}, "rules": {ruleNames},
+		"why": {either(agentNames, alertNumbers, ruleNames, agentSubjects, alertSubjects)}, "rules": {ruleNames},
+		"mail read": {mailIDs}, "mail archive": {mailIDs}, "mail reply": {mailIDs}, "web revoke": {webSessions},
 		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames},
 		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},
 	}
@@ -57,6 +59,41 @@ func (a *app) completes(root *cobra.Command) {
 			c.ValidArgsFunction = a.completed(sources)
 		}
 	}
+	a.completesFlags(root)
+}
+
+// completesFlags has the shell ask for the names of what flags take.
+func (a *app) completesFlags(c *cobra.Command) {
+	for flag, from := range map[string]source{"kind": kindNames, "agent": agentNames} {
+		if c.Flags().Lookup(flag) != nil {
+			names := a.completed([]source{from})
+			_ = c.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return names(cmd, nil, begun)
+			}) // the flag is there, and nothing else completes it
+		}
+	}
+	for _, sub := range c.Commands() {
+		a.completesFlags(sub)
+	}
+}
+
+// listed completes one argument of a list that is within this program.
+func listed(list func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.DeleteFunc(list(), func(n string) bool { return !strings.HasPrefix(n, begun) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// helpTopics are what custos help takes besides the words of subcommands.
+func helpTopics(root *cobra.Command) []string {
+	out := append(names(root.Commands()), "all", "pages")
+	for _, name := range pageNames(docs.Pages()) {
+		out = append(out, name+".md")
+	}
+	return out
 }
 
 // completed are the names of an argument that begin as it does; none where nobody answers.
@@ -127,6 +164,22 @@ func either(sources ...source) source {
 func agentNames(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
 	v, err := c.Agents(ctx)
 	return named(v.Agents, err, func(g api.AgentRow) string { return g.Name })
+}
+
+// agentSubjects are agents as alerts name them.
+func agentSubjects(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
+	v, err := c.Agents(ctx)
+	return named(v.Agents, err, func(g api.AgentRow) string { return "agent/" + g.Name })
+}
+
+func mailIDs(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
+	v, err := c.Mails(ctx, "overseer", false)
+	return named(v.Mail, err, func(m api.Mail) string { return m.ID })
+}
+
+func webSessions(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
+	v, err := c.Web(ctx)
+	return named(v.Sessions, err, func(s api.WebSession) string { return s.ID })
 }
 
 func choiceNames(ctx context.Context, c *api.Client, of []string) ([]string, error) {

@@ -11,8 +11,8 @@ import (
 
 // Each command that takes the name of something there is has names for the shell.
 func TestNamesAreCompleted(t *testing.T) {
-	free := []string{"convoy create", "doctor", "explain", "freeze", "gate add", "help", "journal", "mail archive", "mail read", "mail reply", "mail send",
-		"runbook", "schema", "simulate", "spawn", "tell", "trigger", "trust", "web revoke", "work add"} // what is made up, a file, or cheap to type
+	free := []string{"convoy create", "doctor", "explain", "freeze", "gate add", "journal", "mail send",
+		"schema", "simulate", "spawn", "tell", "trigger", "trust", "work add"} // what is made up, a file, or cheap to type
 	named := regexp.MustCompile(`[A-Z]{2}`)
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -32,6 +32,21 @@ func TestNamesAreCompleted(t *testing.T) {
 	for name, plain := range map[string]bool{"builder": true, "lock//tmp/a.lock": true, "$(reboot)": false, "a b": false, "`x`": false, "a;b": false, "": false, "日本": false} {
 		if plainName.MatchString(name) != plain {
 			t.Errorf("a shell is given %q: %v", name, !plain)
+		}
+	}
+	for _, flag := range []string{"spawn --kind", "explain --kind", "web link --agent", "work add --agent"} {
+		path, name, _ := strings.Cut(flag, " --")
+		c, _, err := testRoot().Find(strings.Fields(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := c.GetFlagCompletionFunc(name); !ok {
+			t.Errorf("custos %s has no names for the shell", flag)
+		}
+	}
+	for path, want := range map[string]string{"runbook": "locks", "help": "states.md"} {
+		if _, out, said := runDocs(t, "__complete", path, want[:3]); !slices.Contains(strings.Fields(out), want) {
+			t.Errorf("custos %s %s: %q %s", path, want[:3], out, said)
 		}
 	}
 	for path := range completions() {

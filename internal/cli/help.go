@@ -80,6 +80,8 @@ func (a *app) setHelp(root *cobra.Command) {
 		Use:   "help [all | pages | COMMAND | NAME.md]",
 		Short: "Help on a command; help all lists every command, help pages how things work",
 		Args:  cobra.ArbitraryArgs,
+
+		ValidArgsFunction: listed(func() []string { return helpTopics(root) }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "all" {
 				return a.writeHelp(root, everything())

@@ -53,6 +53,7 @@ func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 	}
 	h, err := a.hostNamed(name)
 	if err != nil && a.onHost == "" {
+		a.noHost = name
 		return nil // what it names is on this machine
 	}
 	if err != nil {

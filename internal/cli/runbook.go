@@ -18,6 +18,7 @@ func (a *app) runbookCommand() *cobra.Command {
 		Long: `runbook shows one page: what its alerts mean, how to look yourself, what Custos does,
 and what you can do. Without a name it lists them. They are within this program and
 need nothing else. How things work is told by the pages of custos help pages.`,
+		ValidArgsFunction: listed(func() []string { return pageNames(docs.Runbooks()) }),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.show(docs.Runbooks(), func(p *page) { listPages(p, docs.Runbooks(), "custos runbook NAME") })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -259,6 +260,9 @@ func (a *app) proposeCompletion(root *cobra.Command, s *setupState) error {
 	var err error
 	switch c := s.complete; c.Shell {
 	case "bash":
+		if !slices.ContainsFunc(bashCompletion(), func(file string) bool { _, err := os.Stat(file); return err == nil }) {
+			s.Notes = append(s.Notes, "what completes in bash is read by the package bash-completion, which is not here: install it")
+		}
 		err = root.GenBashCompletionV2(&b, true)
 	case "fish":
 		err = root.GenFishCompletion(&b, true)
@@ -276,6 +280,11 @@ func (a *app) proposeCompletion(root *cobra.Command, s *setupState) error {
 		return err
 	}
 	return s.change("completion of "+s.complete.Shell, s.complete.File, b.Bytes(), false)
+}
+
+// bashCompletion is where the package is that reads what completes in bash.
+func bashCompletion() []string {
+	return []string{"/usr/share/bash-completion/bash_completion", "/usr/local/share/bash-completion/bash_completion", "/etc/bash_completion"}
 }
 
 // change adds a file that is to be written, unless it is so already.

@@ -145,27 +145,27 @@ func called(given string, call Call) string {
 }
 
 func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
-	return c.answer(ctx, call, order, "approve", "why", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
+	return c.answer(ctx, call, order, "approve", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
 		return c.Approver.Approve(ctx, of, by, func(all []fleet.Action) ([]fleet.Message, error) { return nil, saw(all, all) })
 	})
 }
 
 // denyAlert has done what is done instead of what an alert leads to.
 func (c *Control) denyAlert(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
-	return c.answer(ctx, call, order, "deny", "ack", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
+	return c.answer(ctx, call, order, "deny", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
 		return c.Approver.Deny(ctx, of, by, func(denied, instead []fleet.Action) ([]fleet.Message, error) { return nil, saw(denied, instead) })
 	})
 }
 
 // answer has begun what follows from a person's answer to an alert, if they have seen what
-// they answer; otherwise is the command that is left to a person.
-func (c *Control) answer(ctx context.Context, call Call, order api.ApproveOrder, do, otherwise string, begin func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error) (api.Approved, error) {
+// they answer.
+func (c *Control) answer(ctx context.Context, call Call, order api.ApproveOrder, do string, begin func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error) (api.Approved, error) {
 	a, err := c.alert(ctx, call, do, false, ", or it is over")
 	if err == nil {
 		err = shown(a, order.ID)
 	}
 	if err != nil {
-		return api.Approved{}, err
+		return api.Approved{}, c.meanwhile(ctx, call.ID, order, err)
 	}
 	out := api.Approved{Number: a.Number, By: called(order.By, call), Actions: []api.ApprovedThing{}}
 	err = begin(a.AlertKey, out.By, func(asked, begun []fleet.Action) error {
@@ -176,9 +176,48 @@ func (c *Control) answer(ctx context.Context, call Call, order api.ApproveOrder,
 	})
 	var no Refusal
 	if errors.As(err, &no) {
-		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s: %v", do, err), Hint: fmt.Sprintf("custos %s %d", otherwise, a.Number)}
+		hint := "custos why " + a.Subject.String()
+		if do == "deny" {
+			hint = fmt.Sprintf("custos ack %d", a.Number)
+		}
+		err = c.meanwhile(ctx, call.ID, order, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s: %v", do, err), Hint: hint})
 	}
 	return out, err
+}
+
+// meanwhile says of what was shown to a person, and cannot be approved any more, that it has
+// changed, and who has approved of it before.
+func (c *Control) meanwhile(ctx context.Context, number string, order api.ApproveOrder, err error) error {
+	e := api.ErrorOf(err)
+	if order.Seen == "" || e.Kind != api.NotFound && e.Kind != api.BadInput {
+		return err
+	}
+	says := e.Message
+	if by := c.approvedBefore(ctx, number); by != "" {
+		says += "; " + by + " has approved of it before"
+	}
+	return &api.Error{Kind: api.Changed, Message: says + ", and nothing was done now", Hint: e.Hint}
+}
+
+// approvedBefore is who approved last of what an alert leads to; "" where that was nobody, or is
+// not known.
+func (c *Control) approvedBefore(ctx context.Context, number string) (by string) {
+	written, err := c.Alerts.Alerts(ctx, true)
+	if err != nil {
+		return ""
+	}
+	pass, err := c.Look(ctx, Glance)
+	if err != nil {
+		return ""
+	}
+	for _, a := range written {
+		for _, r := range pass.Past.Actions {
+			if strconv.FormatInt(a.Number, 10) == number && r.For == a.AlertKey && r.Approved != "" {
+				by = r.Approved
+			}
+		}
+	}
+	return by
 }
 
 // offer shows what an approval would begin.

@@ -26,7 +26,7 @@ var shapes = regexp.MustCompile(`(^|[^A-Za-z0-9])(?:` + strings.Join([]string{
 	`gh[pousr]_[A-Za-z0-9]{16,}`, `github_pat_[A-Za-z0-9_]{16,}`, // GitHub
 	`gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_.-]{16,}`, `GR1348941[A-Za-z0-9_-]{16,}`, // GitLab
 	`xox[abceoprs]-[A-Za-z0-9-]{8,}`, `xapp-[A-Za-z0-9-]{8,}`, `hooks\.slack\.com/services/[A-Za-z0-9/_-]{16,}`, // Slack
-	`(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}`,                                             // AWS
+	`(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?:[\s:,"']{1,8}[A-Za-z0-9+/]{40}\b)?`, // AWS, and the secret that is told with it
 	`AIza[0-9A-Za-z_-]{30,}`, `ya29\.[A-Za-z0-9_-]{16,}`, `GOCSPX-[A-Za-z0-9_-]{16,}`, // Google
 	`npm_[A-Za-z0-9]{16,}`, `pypi-[A-Za-z0-9_-]{16,}`, `rubygems_[a-f0-9]{16,}`, `hf_[A-Za-z0-9]{16,}`, `r8_[A-Za-z0-9]{16,}`, // registries, models
 	`SG\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, `dckr_(?:pat|oat)_[A-Za-z0-9_-]{16,}`, `dop_v1_[a-f0-9]{16,}`, `dapi[a-f0-9]{32}`, // SendGrid, Docker, DigitalOcean, Databricks

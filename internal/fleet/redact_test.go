@@ -43,6 +43,12 @@ func TestRedactKnowsSecrets(t *testing.T) {
 			t.Errorf("Redact(%q) = %q", in, got)
 		}
 	}
+	for _, between := range []string{" ", ":", "\t", "\n", `", "`, ", "} { // a secret of AWS looks like nothing by itself: beside its key it is known
+		in := "AKIAIOSFODNN7EXAMPLE" + between + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+		if got := fleet.Redact(in); strings.Contains(got, "K7MDENG") {
+			t.Errorf("Redact(%q) = %q", in, got)
+		}
+	}
 	for _, args := range [][]string{{"mysql", "--password", "hunter2-pass"}, {"curl", "-u", "me:hunter2-pass", "x"}, {"sh", "-c", "x --secret hunter2-pass"}, {"-token", "hunter2-pass"}, {"/usr/bin/mysql", "-phunter2-pass"}, {"sshpass", "-p", "hunter2-pass", "ssh"}, {"redis-cli", "-a", "hunter2-pass"}} {
 		if got := fleet.RedactArgs(args); strings.Contains(strings.Join(got, " "), "hunter2-pass") {
 			t.Errorf("RedactArgs(%q) = %q", args, got)

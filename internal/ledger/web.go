@@ -29,8 +29,10 @@ func AddWebSession(all []fleet.WebSession, s fleet.WebSession, lasts time.Durati
 		most = WebLinkAtMost
 	}
 	switch {
-	case lasts <= 0 || lasts > most:
-		return nil, s, fmt.Errorf("%w: it is good for %s at most, and not for %s", ErrIllegal, most, lasts)
+	case lasts <= 0:
+		return nil, s, fmt.Errorf("%w: it is to be good for some time, for %s at most", ErrIllegal, days(most))
+	case lasts > most:
+		return nil, s, fmt.Errorf("%w: it is good for %s at most, and not for %s", ErrIllegal, days(most), days(lasts))
 	case s.Kind == fleet.WebLink && !namesOne(s):
 		return nil, s, fmt.Errorf("%w: a link shows one thing: an agent, a project or a page", ErrIllegal)
 	case len(all) >= mostWebSessions:
@@ -38,6 +40,14 @@ func AddWebSession(all []fleet.WebSession, s fleet.WebSession, lasts time.Durati
 	}
 	s.Made, s.Until = now, now.Add(lasts)
 	return append(all, s), s, nil
+}
+
+// days is a time as people write it.
+func days(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return fleet.Duration(d).String()
 }
 
 func namesOne(s fleet.WebSession) bool {

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,11 @@ func TestALinkShowsOneThing(t *testing.T) {
 		c.s.Kind = fleet.WebLink
 		if _, _, err := ledger.AddWebSession(nil, c.s, c.lasts, webAt(0)); err == nil {
 			t.Errorf("%s: a link was made", name)
+		}
+	}
+	for lasts, want := range map[time.Duration]string{0: "good for some time, for 7d at most", 8 * 24 * time.Hour: "for 7d at most, and not for 8d"} {
+		if _, _, err := ledger.AddWebSession(nil, fleet.WebSession{Kind: fleet.WebLink, Agent: "a"}, lasts, webAt(0)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("for %s it says %v, and not %q", lasts, err, want)
 		}
 	}
 	all, _, err := ledger.AddWebSession(nil, fleet.WebSession{ID: "l", Hash: "h", Kind: fleet.WebLink, Agent: "a"}, 2*time.Hour, webAt(0))

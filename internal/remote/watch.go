@@ -147,11 +147,12 @@ func (w *Watch) ask(h *watched) {
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(w.ctx, within)
 	defer cancel()
+	asked := time.Now()
 	look, err := lookAt(ctx, h.client, alerts)
 	if w.ctx.Err() != nil {
 		return
 	}
-	if w.keep(h, look, silence(err, within)) {
+	if w.keep(h, look, silence(err, within), asked) {
 		w.changed()
 	}
 }
@@ -192,8 +193,9 @@ func silence(err error, within time.Duration) string {
 	return ""
 }
 
-// keep keeps an answer, or that there is none, and says whether that is another than before.
-func (w *Watch) keep(h *watched, look api.HostLook, silent string) bool {
+// keep keeps an answer, or that there is none since it was asked, and says whether that is another
+// than before.
+func (w *Watch) keep(h *watched, look api.HostLook, silent string, asked time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before, now := h.look, time.Now()
@@ -201,7 +203,7 @@ func (w *Watch) keep(h *watched, look api.HostLook, silent string) bool {
 		look = before
 		look.HostSeen = api.HostSeen{Name: h.host.Name, Status: "unknown", Why: silent}
 		if !before.IsSilent() {
-			look.Silent = now
+			look.Silent = asked
 		}
 	} else {
 		look.HostSeen, look.Got = api.HostSeen{Name: h.host.Name, Status: "ok"}, now

@@ -276,3 +276,13 @@ func TestWhatIsPublishedIsAskedWithItsToken(t *testing.T) {
 		t.Errorf("it is gone to by %q", h.Way())
 	}
 }
+
+// A machine is silent since it was asked in vain, and not since that was given up.
+func TestSilentSinceItWasAsked(t *testing.T) {
+	w := NewWatch(t.Context(), []Host{{Name: "box"}}, nil, func() {})
+	asked := time.Now().Add(-6 * time.Second)
+	w.keep(w.hosts[0], api.HostLook{}, "no answer within 6s", asked)
+	if list, _ := w.Looks(false); !list[0].Silent.Equal(asked) {
+		t.Errorf("it is silent since %s, and was asked at %s", list[0].Silent, asked)
+	}
+}

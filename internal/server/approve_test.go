@@ -1,9 +1,12 @@
 package server
 
 import (
+	"errors"
 	"testing"
 
 	"custos/internal/api"
+	"custos/internal/control"
+	"custos/internal/fleet"
 )
 
 func TestApprove(t *testing.T) {
@@ -61,6 +64,17 @@ func TestApproveWhatWasShown(t *testing.T) {
 	}
 	if other, err := client(w).Offer(t.Context(), 3); err != nil || other.Hash == shown.Hash {
 		t.Errorf("another offer has the same hash: %+v, %v", other, err)
+	}
+	w.pass.Past.Actions = []fleet.ActionRecord{{Action: fleet.Action{For: w.pass.Assessment.Alerts[0].AlertKey, Approved: "bob"}}}
+	w.approveErr = control.Refusal{Why: errors.New("it is not found any more")}
+	_, err = client(w).Approve(t.Context(), 3, api.ApproveOrder{Seen: ""})
+	wantError(t, err, api.BadInput, "not found any more")
+	w.offers = ""
+	_, err = client(w).Approve(t.Context(), 3, api.ApproveOrder{Seen: shown.Hash})
+	wantError(t, err, api.Changed, "it is not found any more; bob has approved of it before, and nothing was done now")
+	w.approveErr = nil
+	if _, err = client(w).Approve(t.Context(), 4, api.ApproveOrder{Seen: shown.Hash}); api.ErrorOf(err).HTTPStatus() != 409 {
+		t.Errorf("what was shown, and is over: %v", err)
 	}
 	w.offers = "nothing"
 	if none, err := client(w).Offer(t.Context(), 3); err != nil || none.Refused == "" || none.Hash != "" || len(none.Deeds) != 0 {

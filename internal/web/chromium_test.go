@@ -303,6 +303,31 @@ func TestEverybodyCanUseEachPage(t *testing.T) {
 	}
 }
 
+// What is short can be pressed with a finger, too, and the words of tables stay whole at a desk.
+func TestShortNamesAndWholeWords(t *testing.T) {
+	b := chromiumtest.Start(t, chromiumtest.Options{})
+	s, c := serve(t), b.Tab(t)
+	s.enters(c)
+	for _, path := range everyPage() {
+		s.says([]string{"i"}, 0)
+		c.Goes(s.base + path)
+		c.Overflow(320)
+		if small := chromiumtest.Evaluate[string](c, `[...document.querySelectorAll("th a, td a")].filter(a => a.getClientRects().length && (a.getBoundingClientRect().width < 24 || a.getBoundingClientRect().height < 24)).map(a => a.outerHTML).join("\n")`); small != "" {
+			t.Errorf("%s has links that are too small to be pressed:\n%.300s", path, small)
+		}
+		s.says([]string{"coordination"}, 0)
+		c.Goes(s.base + path)
+		for _, width := range []int64{912, 1440} {
+			if over := c.Overflow(width); over != "" {
+				t.Errorf("%s is wider than the screen: %s", path, over)
+			}
+		}
+		if broken := chromiumtest.Evaluate[string](c, `[...document.querySelectorAll(".cards th[scope=row] *")].filter(e => e.children.length === 0 && /^\S{1,12}$/.test(e.textContent.trim()) && new Set([...(r => { r.selectNodeContents(e); return r.getClientRects(); })(document.createRange())].map(r => r.top)).size > 1).map(e => e.outerHTML).join("\n")`); broken != "" {
+			t.Errorf("%s breaks words of tables:\n%.300s", path, broken)
+		}
+	}
+}
+
 // No text makes a page wider than a phone, however long it is without a place to break: a name,
 // a path, a reason, a command, and what is in a list to choose from.
 func TestNoTextIsWiderThanAPhone(t *testing.T) {

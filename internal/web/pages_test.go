@@ -569,6 +569,12 @@ func TestAnAlertIsTakenUpAndSilenced(t *testing.T) {
 	if got := w.get(t, "/alerts/3?done=<b>").Body.String(); strings.Contains(got, "/alerts/3/") || strings.Contains(got, "outcome") {
 		t.Errorf("one that is over: %s", got)
 	}
+	if rec := w.post(t, "/alerts/3/silence", url.Values{"why": {strings.Repeat("x", mostForm+1)}}); rec.Code != 413 || !strings.Contains(rec.Body.String(), "it is larger than 4194304 bytes") {
+		t.Errorf("a form that is too large: %d", rec.Code)
+	}
+	if rec := w.get(t, "/alerts/5"); rec.Code == 404 && (strings.Contains(rec.Body.String(), `href="/alerts/5"`) || !strings.Contains(rec.Body.String(), "It is not there")) {
+		t.Errorf("what is not there leads to itself:\n%s", rec.Body.String())
+	}
 	if rec := w.get(t, "/alerts/5"); rec.Code != 404 {
 		t.Errorf("one that there is not: %s", describe(rec))
 	}

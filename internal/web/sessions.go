@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -113,7 +114,11 @@ func (s *site) done(do deed) http.HandlerFunc {
 			s.refuse(w, r, http.StatusForbidden, sentence(err), "/")
 			return
 		}
-		if err := r.ParseForm(); err != nil {
+		var big *http.MaxBytesError
+		if err := r.ParseForm(); errors.As(err, &big) {
+			s.say(w, r, http.StatusRequestEntityTooLarge, notice{Title: "It was not done", Says: fmt.Sprintf("cannot read the form: it is larger than %d bytes", big.Limit), GoOn: r.URL.EscapedPath()})
+			return
+		} else if err != nil {
 			s.fail(w, r, api.AsBadInput(fmt.Errorf("cannot read the form: %w", err)))
 			return
 		}
@@ -206,6 +211,10 @@ func asWhom(r *http.Request) string {
 // fail answers what the API has refused, or could not do.
 func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := api.ErrorOf(err)
+	if e.Kind == api.NotFound && r.Method == http.MethodGet { // it is not there the next time, either
+		s.say(w, r, e.HTTPStatus(), notice{Title: "It is not there", Says: e.Message, Command: e.Hint, GoOn: "/"})
+		return
+	}
 	s.say(w, r, e.HTTPStatus(), notice{Title: "It was not done", Says: e.Message, Command: e.Hint, GoOn: r.URL.EscapedPath()})
 }
 

@@ -155,11 +155,16 @@ func (h *Hub) Typing(agent string) string {
 	return ""
 }
 
-// typing is who types there, for who looks.
+// typing is who types there, for who looks; for nobody, why the last one does not any more.
 func (h *Hub) typing(agent string) string {
-	x := h.held(agent)
+	h.mu.Lock()
+	x, ended := h.holds[agent], h.ended[agent]
+	h.mu.Unlock()
 	if x == nil {
-		return "{}"
+		said, _ := json.Marshal(struct {
+			Ended string `json:"ended,omitempty"`
+		}{ended})
+		return string(said)
 	}
 	said, _ := json.Marshal(struct { // of texts it does not fail
 		By    string `json:"by"`
@@ -244,6 +249,7 @@ func (h *Hub) finish(x *hold, why string) bool {
 	h.mu.Lock()
 	if h.holds[x.agent] == x {
 		delete(h.holds, x.agent)
+		h.ended[x.agent] = why
 	}
 	h.mu.Unlock()
 	h.o.Note(context.Background(), Note{x.note, fmt.Sprintf("%s typed %d keys to agent %s by the page in %s; it ended: %s", x.who.By, keys, x.agent, time.Since(x.since).Round(time.Second), why)})

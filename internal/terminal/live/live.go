@@ -44,13 +44,14 @@ type Hub struct {
 	mu    sync.Mutex
 	shows map[string]*show // by agent
 	holds map[string]*hold
-	begun int // the number of the newest
+	ended map[string]string // why the last hold of an agent ended
+	begun int               // the number of the newest
 }
 
 // New makes one, which looks at nothing. The numbers of its holds are above those of one that
 // was made before, for a page outlives it.
 func New(o Options) *Hub {
-	return &Hub{o: o, shows: map[string]*show{}, holds: map[string]*hold{}, begun: int(time.Now().Unix())}
+	return &Hub{o: o, shows: map[string]*show{}, holds: map[string]*hold{}, ended: map[string]string{}, begun: int(time.Now().Unix())}
 }
 
 // Event is one thing that who looks is told.

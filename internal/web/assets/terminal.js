@@ -320,7 +320,7 @@
       says.hidden = by === "";
       says.textContent = by === "" ? "" : by + " types here by hand since " + typing.since + ".";
       if (hold !== "" && typing.n > number && typing.view !== view) { end("Another window of this browser has taken over the keyboard."); }
-      if (was !== "" && by === "") { end(broken ? "It has ended: Custos was away, and nobody types there any more." : "It has ended: nothing was typed for a minute, or it may not go on."); }
+      if (was !== "" && by === "") { end(broken ? "It has ended: Custos was away, and nobody types there any more." : "It has ended: " + (typing.ended || "it may not go on") + "."); }
     }
 
     window.addEventListener("pagehide", function () { if (hold !== "") { release(); } });
