@@ -42,7 +42,7 @@ func atlas() []row {
 		{pkg: "internal/agent/agenttest/fakeagent", may: "sys/procstat", why: "a scripted agent CLI, for tests"},
 		{pkg: "internal/ledger", may: "fleet nearest rules", pure: true, why: "the legal changes of records"},
 		{pkg: "internal/hookwire", may: "sys/procstat", why: "the wire between custos-hook and the daemon: besides who calls it, standard library only"},
-		{pkg: "internal/caller", may: "fleet sys/proc sys/shim", why: "which agent a process belongs to, by what the kernel tells of it and what was seen of agents: so that none does what takes a person"},
+		{pkg: "internal/caller", may: "fleet sys/netpeer sys/proc sys/shim", why: "which agent a process belongs to, by what the kernel tells of it, and of who has come by ssh from this machine, and what was seen of agents: so that none does what takes a person"},
 		{pkg: "internal/asking", may: "fleet agent", pure: true, why: "what people are asked in chats is a text and a hash of it"},
 		{pkg: "internal/conformance", why: "real agent CLIs against a mock model server, for tests"},
 		{pkg: "internal/terminal", may: "fleet", pure: true, why: "what a terminal shows, and what changes from one picture to the next, as values: the page draws them, whoever took them"},

@@ -2,10 +2,11 @@
 // takes a person: by its own marker and its ancestors', by the shim of an agent among them
 // (which is the parent of whatever an agent lets go of), by an ancestor that is an agent's
 // process, by a terminal or a session it shares with an agent, or by Custos' own tmux
-// server among its ancestors. It stops accidents and careless agents: one that ends its
-// shim, writes to the files of its user, or has the person's own tmux server begin a session
-// or type into a pane of it, is not stopped: what runs there is a child of that server, as
-// the person's shell is.
+// server among its ancestors; and of who has come by ssh, by whose ssh that is on this
+// machine. It stops accidents and careless agents: one that ends its shim, writes to the
+// files of its user, goes by another machine, or has the person's own tmux server begin a
+// session or type into a pane of it, is not stopped: what runs there is a child of that
+// server, as the person's shell is.
 package caller
 
 import (
@@ -190,10 +191,9 @@ func (f Finder) sharesSession(a fleet.Agent, caller proc.Stat) bool {
 	return err == nil && is.ID.Start == a.Process.Start && is.SID == caller.SID
 }
 
-// byServer judges who was begun by a tmux server, and not in a pane (run-shell, a
-// popup, a hook of tmux): in Custos' own server it is an agent; in one where an
-// agent runs it cannot be told. Who has lost the session that it was begun in
-// cannot be told either.
+// byServer judges who was begun by a tmux server: in Custos' own server it is an agent.
+// Whom another one has begun without a terminal, and who has lost the session that it was
+// begun in, cannot be told.
 func byServer(snap fleet.Snapshot, own string, line []proc.Stat) (string, error) {
 	in := map[int]bool{}
 	for _, p := range line {
@@ -204,10 +204,8 @@ func byServer(snap fleet.Snapshot, own string, line []proc.Stat) (string, error)
 			return ofOurServer, nil
 		}
 	}
-	for _, a := range snap.Agents.Value {
-		if a.Pane != nil && in[a.Pane.ID.Server.PID] && !inPane(snap, a.Pane.ID.Server, in) {
-			return "", fmt.Errorf("the tmux server that agent %s runs in has begun it", fleet.Line(a.Name, 80))
-		}
+	if err := job(line); err != nil {
+		return "", err
 	}
 	if c := line[0]; c.TTY == "" && c.SID != 0 && !in[c.SID] {
 		return "", errors.New("it was cut off from the session it was begun in")
@@ -215,14 +213,16 @@ func byServer(snap fleet.Snapshot, own string, line []proc.Stat) (string, error)
 	return "", nil
 }
 
-// inPane says whether one of the processes is the first one of a pane of a server.
-func inPane(snap fleet.Snapshot, server fleet.ProcessID, in map[int]bool) bool {
-	for _, p := range snap.Sessions.Value {
-		if p.ID.Server == server && in[p.ID.Root.PID] {
-			return true
+// job doubts what a tmux server has begun, and given no terminal: run-shell, if-shell,
+// pipe-pane and #(…), of a person or of whoever else can speak to that server. What runs in a
+// pane or in a popup has one.
+func job(line []proc.Stat) error {
+	for i, p := range line[:len(line)-1] {
+		if above := line[i+1].Comm; p.TTY == "" && (above == "tmux" || strings.HasPrefix(above, "tmux: ")) {
+			return errors.New("a tmux server has begun it, and not in a pane, which anybody may have told it: do it in a pane, or by tmux display-popup")
 		}
 	}
-	return false
+	return nil
 }
 
 // belongs says whether one of the processes is the agent's, or the caller, the

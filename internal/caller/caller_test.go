@@ -16,7 +16,7 @@ import (
 
 // TestMain is also a program that does nothing until its standard input ends, under the name by which it was begun.
 func TestMain(m *testing.M) {
-	if name := filepath.Base(os.Args[0]); name == shim.Program || name == "tmux" {
+	if name := filepath.Base(os.Args[0]); name == shim.Program || name == "tmux" || name == "sshd" {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
@@ -175,6 +175,7 @@ func TestUnseen(t *testing.T) {
 	self := stat(t, os.Getpid())
 	first := proc.Stat{ID: proc.ID{PID: 1}, Comm: "init"}
 	server, root := made(7, "", 0), made(6, "pts/5", 0)
+	server.Comm = "tmux: server"
 	pane := func(sock string) fleet.Pane {
 		return fleet.Pane{ID: fleet.PaneID{Socket: sock, Server: id(server), Root: id(root)}}
 	}
@@ -194,8 +195,9 @@ func TestUnseen(t *testing.T) {
 	}{
 		"a person at a terminal":                  {[]fleet.Agent{ours}, nil, []proc.Stat{made(1, "pts/9", nobody+8), first}, "", ""},
 		"begun by our own server":                 {nil, []fleet.Pane{pane(socket)}, []proc.Stat{made(1, "", nobody+1), server, first}, ofOurServer, ""},
-		"begun by a server that an agent is in":   {[]fleet.Agent{inPane}, []fleet.Pane{hosted}, []proc.Stat{made(1, "", nobody+1), server, first}, "", "the tmux server that agent a runs in has begun it"},
-		"in another pane of that server":          {[]fleet.Agent{inPane}, []fleet.Pane{hosted}, []proc.Stat{made(1, "pts/5", nobody+1), root, server, first}, "", ""},
+		"begun by a tmux server, in no pane":      {nil, nil, []proc.Stat{made(1, "", nobody+1), server, first}, "", "a tmux server has begun it, and not in a pane"},
+		"the same, in a terminal of its own":      {nil, nil, []proc.Stat{made(1, "pts/9", nobody+2), made(2, "", nobody+7), server, first}, "", "a tmux server has begun it, and not in a pane"},
+		"in another pane of an agent's server":    {[]fleet.Agent{inPane}, []fleet.Pane{hosted}, []proc.Stat{made(1, "pts/5", nobody+1), root, server, first}, "", ""},
 		"cut off from its session":                {nil, nil, []proc.Stat{made(1, "", nobody+8), first}, "", "cut off from the session"},
 		"let go of, while an agent of ours runs":  {[]fleet.Agent{ours}, nil, []proc.Stat{let, first}, "", "nobody is left who began it"},
 		"let go of, and older than each agent":    {[]fleet.Agent{young}, nil, []proc.Stat{let, first}, "", ""},

@@ -29,13 +29,14 @@ func (s *system) agentOf(ctx context.Context, c server.Caller) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch a, ok := find.Seen(snap, line); {
+	switch a, ok, err := find.Whose(snap, line); {
 	case ok && a.Marked:
 		return control.Marked + a.Name, nil
 	case ok:
 		return a.Name, nil
 	case !snap.Agents.Usable():
 		return "", fmt.Errorf("%w: %s", server.ErrUnseen, snap.Agents.Why)
+	default:
+		return "", err
 	}
-	return find.Unseen(snap, line)
 }

@@ -40,11 +40,16 @@ func Freeze(cfg config.Config, by, why string) error {
 func NoAgentHere(cfg config.Config, what string) error {
 	find := caller.Finder{Procs: proc.NewReader(proc.TableOptions{}), Socket: catalog.OwnSocket(cfg)}
 	line, err := caller.Line(find.Procs, os.Getpid())
-	if err != nil && what != "freeze" {
-		return forbidden("cannot %s: this process cannot be shown to be no agent: %v", what, err)
+	var a caller.Agent
+	var is bool
+	if err == nil {
+		a, is, err = find.WhoseKept(line)
 	}
-	if a, ok := find.Kept(line); ok {
+	switch {
+	case is:
 		return forbidden("cannot %s for agent %s: it takes a person", what, a.Name)
+	case err != nil && what != "freeze":
+		return forbidden("cannot %s: this process cannot be shown to be no agent: %v", what, err)
 	}
 	return nil
 }

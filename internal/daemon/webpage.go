@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/caller"
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -363,14 +364,14 @@ func (p *webPage) Looks(ctx context.Context) context.Context {
 func (p *webPage) Person(ctx context.Context, from, to netip.AddrPort, proxied bool) (context.Context, error) {
 	peer, err := netpeer.Find(from, to)
 	if err != nil {
-		if proxied || !from.Addr().Unmap().IsLoopback() {
+		if here, unknown := netpeer.IsHere(from.Addr()); proxied || !here && unknown == nil {
 			return server.WithCaller(ctx, server.Caller{UID: os.Getuid(), Person: true}), nil
 		}
 		return nil, cannotTell(err)
 	}
-	pids, err := suspects(peer, proc.Nested())
+	pids, err := caller.Suspects(peer, proc.Nested())
 	if err != nil && !proxied {
-		return nil, err
+		return nil, cannotTell(err)
 	}
 	for _, pid := range pids {
 		agent, err := p.s.agentOf(ctx, server.Caller{UID: peer.UID, PID: pid})
@@ -389,18 +390,4 @@ func (p *webPage) Person(ctx context.Context, from, to netip.AddrPort, proxied b
 
 func cannotTell(err error) error {
 	return fmt.Errorf("cannot do this: who asks cannot be shown to be no agent: %w; do it on the machine by the command, or see custos help web.md on proxies", err)
-}
-
-// mostSuspects is how many processes are asked about each time something is done.
-const mostSuspects = 16
-
-// suspects are the processes that may be who asks. nested: not all of the machine are seen.
-func suspects(peer netpeer.Peer, nested bool) ([]int, error) {
-	switch {
-	case len(peer.PIDs) > 0:
-		return peer.PIDs, nil
-	case len(peer.Hidden) == 0 || len(peer.Hidden) > mostSuspects || nested:
-		return nil, cannotTell(errors.New("the process that asks is not to be seen"))
-	}
-	return peer.Hidden, nil
 }

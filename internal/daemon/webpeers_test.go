@@ -3,37 +3,12 @@ package daemon
 import (
 	"net"
 	"net/netip"
-	"slices"
 	"testing"
 
 	"custos/internal/catalog"
-	"custos/internal/sys/netpeer"
 	"custos/internal/sys/proc"
 	"custos/internal/web"
 )
-
-// Who hides is a suspect only where all processes of the machine are seen, and while they
-// are few; where nobody is to be seen, nothing can be told.
-func TestSuspects(t *testing.T) {
-	many := make([]int, mostSuspects+1)
-	for _, c := range []struct {
-		name   string
-		peer   netpeer.Peer
-		nested bool
-		want   []int
-	}{
-		{"who holds it", netpeer.Peer{PIDs: []int{7, 8}}, true, []int{7, 8}},
-		{"one who hides", netpeer.Peer{Hidden: []int{9}}, false, []int{9}},
-		{"one who hides, or is elsewhere", netpeer.Peer{Hidden: []int{9}}, true, nil},
-		{"many who hide", netpeer.Peer{Hidden: many}, false, nil},
-		{"nobody", netpeer.Peer{}, false, nil},
-	} {
-		got, err := suspects(c.peer, c.nested)
-		if !slices.Equal(got, c.want) || (err == nil) != (c.want != nil) {
-			t.Errorf("%s: %v, %v", c.name, got, err)
-		}
-	}
-}
 
 // Behind a proxy, and from another machine, the session is the proof; of a process on this
 // machine that cannot be found nothing is taken.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -91,9 +92,41 @@ func TestReadTheKernelsTable(t *testing.T) {
 		{"127.0.0.1:50004", "127.0.0.1:8080", 0, 0, false},
 		{"127.0.0.1:50000", "127.0.0.1:8081", 0, 0, false},
 	} {
-		uid, inode, ok := find(table, netip.MustParseAddrPort(c.from), netip.MustParseAddrPort(c.to))
-		if uid != c.uid || inode != c.inode || ok != c.found {
-			t.Errorf("%s to %s: %d %d %v", c.from, c.to, uid, inode, ok)
+		got, err := (&Net{sockets: sockets(table), held: map[uint64][]int{c.inode: {7}}}).Peer(netip.MustParseAddrPort(c.from), netip.MustParseAddrPort(c.to))
+		if (err == nil) != c.found || c.found && (got.UID != c.uid || !slices.Equal(got.PIDs, []int{7})) {
+			t.Errorf("%s to %s: %+v, %v", c.from, c.to, got, err)
+		}
+	}
+}
+
+// A connection of this machine with itself is seen from the end that listens; also when who
+// called is gone, and not when who called is elsewhere.
+func TestConnectionsOfAMachineWithItself(t *testing.T) {
+	const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 1
+   1: 0100007F:C350 0100007F:0016 01 00000000:00000000 00:00000000 00000000  1001        0 22 1
+   2: 0100007F:0016 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 33 1
+   3: 0100007F:0016 0100007F:C351 08 00000000:00000000 00:00000000 00000000     0        0 44 1
+   4: 0100007F:0016 010200C0:C352 01 00000000:00000000 00:00000000 00000000     0        0 55 1
+   5: 0100007F:0016 0100007F:C353 06 00000000:00000000 00:00000000 00000000     0        0 0 1
+`
+	got, err := (&Net{sockets: sockets(table), held: map[uint64][]int{22: {7}, 33: {8}, 44: {9}}}).Links()
+	want := []Link{
+		{From: at("127.0.0.1:50000"), To: at("127.0.0.1:22"), Caller: Peer{UID: 1001, PIDs: []int{7}}, Server: Peer{PIDs: []int{8}}},
+		{From: at("127.0.0.1:50001"), To: at("127.0.0.1:22"), Server: Peer{PIDs: []int{9}}, Gone: true},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+func at(a string) netip.AddrPort { return netip.MustParseAddrPort(a) }
+
+// Whose an address is decides whether who is not found may be here.
+func TestAddressesOfThisMachine(t *testing.T) {
+	for a, want := range map[string]bool{"127.0.0.1": true, "127.8.8.8": true, "::1": true, "::ffff:127.0.0.1": true, "192.0.2.7": false, "2001:db8::1": false} {
+		if got, err := IsHere(netip.MustParseAddr(a)); err != nil || got != want {
+			t.Errorf("%s: %v, %v", a, got, err)
 		}
 	}
 }

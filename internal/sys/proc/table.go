@@ -207,16 +207,20 @@ func (r *Reader) Stat(pid int) (Stat, error) {
 	return parseStat(text)
 }
 
-// marker is the one environment variable that Custos reads of other processes:
-// it puts it there itself.
-const marker = "CUSTOS_AGENT"
+// The environment variables that Custos reads of other processes: its own marker, and
+// where the ssh client is that a process was started for, which is no secret.
+const (
+	marker = "CUSTOS_AGENT"
+	// SSHConnection is "client port server port", as an sshd gives it to what it starts.
+	SSHConnection = "SSH_CONNECTION"
+)
 
-var errForeignKey = errors.New("only " + marker + " may be read of another process")
+var errForeignKey = errors.New("only " + marker + " and " + SSHConnection + " may be read of another process")
 
-// Env returns Custos' own marker in the environment a process was started with,
-// and whether it is there. It refuses every other key.
+// Env returns one of those two in the environment a process was started with, and
+// whether it is there. It refuses every other key.
 func (r *Reader) Env(pid int, key string) (string, bool, error) {
-	if key != marker {
+	if key != marker && key != SSHConnection {
 		return "", false, fmt.Errorf("cannot read environment of process %d: %w", pid, errForeignKey)
 	}
 	text, err := os.ReadFile(fmt.Sprintf("%s/%d/environ", r.root, pid))
@@ -224,9 +228,9 @@ func (r *Reader) Env(pid int, key string) (string, bool, error) {
 		err = ErrGone
 	}
 	if err != nil {
-		return "", false, fmt.Errorf("cannot read marker of process %d: %w", pid, err)
+		return "", false, fmt.Errorf("cannot read %s of process %d: %w", key, pid, err)
 	}
-	value, found := markerIn(text)
+	value, found := variableIn(text, key)
 	return value, found, nil
 }
 

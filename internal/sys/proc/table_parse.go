@@ -147,9 +147,9 @@ func cgroupRank(controllers, path string) int {
 	return 0
 }
 
-func markerIn(environ []byte) (string, bool) {
+func variableIn(environ []byte, key string) (string, bool) {
 	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		if value, ok := bytes.CutPrefix(pair, []byte(marker+"=")); ok {
+		if value, ok := bytes.CutPrefix(pair, []byte(key+"=")); ok {
 			return string(value), true
 		}
 	}

@@ -244,7 +244,7 @@ func TestRate(t *testing.T) {
 }
 
 func TestMarkerAndNothingElse(t *testing.T) {
-	cmd := child(t, []string{"CUSTOS_AGENT=dev:7", "SECRET=hunter2"}, "sleep", "1000")
+	cmd := child(t, []string{"CUSTOS_AGENT=dev:7", "SECRET=hunter2", "SSH_CONNECTION=192.0.2.7 1 192.0.2.8 22"}, "sleep", "1000")
 	r := proc.NewReader(proc.TableOptions{})
 	var value string
 	var found bool
@@ -254,6 +254,9 @@ func TestMarkerAndNothingElse(t *testing.T) {
 	}
 	if value != "dev:7" || !found || err != nil {
 		t.Errorf("the marker is %q, %v, %v", value, found, err)
+	}
+	if value, found, err := r.Env(cmd.Process.Pid, proc.SSHConnection); value != "192.0.2.7 1 192.0.2.8 22" || !found || err != nil {
+		t.Errorf("where its ssh client is: %q, %v, %v", value, found, err)
 	}
 	if value, found, err := r.Env(cmd.Process.Pid, "SECRET"); value != "" || found || err == nil {
 		t.Errorf("a foreign key was read: %q, %v, %v", value, found, err)
