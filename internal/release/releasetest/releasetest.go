@@ -27,8 +27,33 @@ type Entry struct {
 	Text string
 }
 
+// Signer signs releases by a key of its own.
+type Signer struct{ key minisign.PrivateKey }
+
+// NewSigner makes a key.
+func NewSigner(t testing.TB) Signer {
+	t.Helper()
+	_, key, err := minisign.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Signer{key}
+}
+
 // Make makes a release of the programs in a folder, and returns the path of its archive.
 func Make(t testing.TB, a release.Archive, programs string) (archive string) {
+	t.Helper()
+	return NewSigner(t).Make(t, a, programs)
+}
+
+// Sealed puts an archive into a folder of its own, with its sums, their signature and the key.
+func Sealed(t testing.TB, a release.Archive, archive []byte) (path string) {
+	t.Helper()
+	return NewSigner(t).Sealed(t, a, archive)
+}
+
+// Make makes a release that it signs.
+func (s Signer) Make(t testing.TB, a release.Archive, programs string) (archive string) {
 	t.Helper()
 	var all []Entry
 	for _, name := range release.Programs() {
@@ -38,7 +63,7 @@ func Make(t testing.TB, a release.Archive, programs string) (archive string) {
 		}
 		all = append(all, Entry{a.Folder() + "/" + name, tar.TypeReg, string(text)})
 	}
-	return Sealed(t, a, Packed(t, all...))
+	return s.Sealed(t, a, Packed(t, all...))
 }
 
 // Packed is an archive in which these files are.
@@ -66,21 +91,17 @@ func Packed(t testing.TB, entries ...Entry) []byte {
 	return b.Bytes()
 }
 
-// Sealed puts an archive into a folder of its own, with its sums, their signature and the key.
-func Sealed(t testing.TB, a release.Archive, archive []byte) (path string) {
+// Sealed seals an archive with its key.
+func (s Signer) Sealed(t testing.TB, a release.Archive, archive []byte) (path string) {
 	t.Helper()
-	public, private, err := minisign.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := public.MarshalText()
+	key, err := s.key.Public().(minisign.PublicKey).MarshalText()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, sums := t.TempDir(), release.Sums{a.Name(): sha256.Sum256(archive)}.Text()
 	for name, text := range map[string][]byte{
 		a.Name(): archive, release.SumsName: sums, KeyName: append(key, '\n'),
-		release.SignatureName: minisign.SignWithComments(private, sums, release.Comment(a.Version), "a test"),
+		release.SignatureName: minisign.SignWithComments(s.key, sums, release.Comment(a.Version), "a test"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,8 @@ func New(t testing.TB, configHome string) *Machine {
 
 // systemctl keeps of each manager: loaded (the unit as of the last reload), enabled, active (with
 // the number of its main process), failed, and restarts. A property that a test sets stands in
-// set-NAME. What a start does is in the file "starts": well (it runs), ends, or hangs.
+// set-NAME. What a start does is in the file "starts": well (it is said to run), ends, hangs, or runs: what
+// the unit starts is started, with what it gives that for surroundings, and ended by SIGTERM.
 const systemctl = `
 echo "systemctl $*" >>"$D/asked"
 M=$D/system UNITS=$SYSTEM_UNITS
@@ -63,8 +64,17 @@ start() {
   [ ! -e "$M/active" ] || return 0
   case $(cat "$M/starts" 2>/dev/null) in
   ends) echo 9 >"$M/restarts" ;;
+  runs)
+    { sed -n 's/^Environment=//p' "$M/loaded"; value ExecStart; } | M=$M xargs setsid sh -c 'echo $$ >"$M/active"; exec env -i "HOME=$HOME" "$@" >>"$M/said" 2>&1' sh &
+    until [ -s "$M/active" ]; do :; done ;;
   *) echo $$ >"$M/active" ;;
   esac
+}
+real() { [ -e "$M/starts" ] && { read -r how <"$M/starts" || :; } && [ "$how" = runs ]; }
+lives() { ! real || grep -qs '^State:[[:space:]]*[A-Y]' "/proc/$(cat "$M/active")/status"; }
+stop() {
+  ! real || [ ! -e "$M/active" ] || { kill "$(cat "$M/active")"; while lives; do sleep 0.1; done; }
+  rm -f "$M/active"
 }
 value() { sed -n "s/^$1=//p" "$M/loaded" | tail -n 1; }
 case $1 in
@@ -73,8 +83,8 @@ enable) [ -f "$F" ] || [ -f "$M/loaded" ] || { echo "Failed to enable unit: Unit
   : >"$M/enabled"; read_all; [ -z "$now" ] || start ;;
 disable) rm -f "$M/enabled"; read_all ;;
 start) known start; start ;;
-restart) known restart; rm -f "$M/active"; start ;;
-stop) known stop; value KillMode >>"$M/stopped"; rm -f "$M/active" ;;
+restart) known restart; stop; start ;;
+stop) known stop; value KillMode >>"$M/stopped"; stop ;;
 reset-failed) rm -f "$M/restarts" ;;
 show)
   if [ -f "$M/loaded" ]; then
@@ -83,7 +93,7 @@ show)
     x=$(value ExecStart | sed 's/^"//; s/[" ].*//'); echo "ExecStart={ path=$x ; argv[]=$x up ; ignore_errors=no ; start_time=[n/a] ; stop_time=[n/a] ; pid=0 ; code=(null) ; status=0/0 }"
     [ -e "$M/enabled" ] && echo UnitFileState=enabled || echo UnitFileState=disabled
   else echo LoadState=not-found; echo FragmentPath=; echo UnitFileState=; fi
-  if [ -e "$M/active" ]; then echo ActiveState=active; echo SubState=running; echo "MainPID=$(cat "$M/active")"
+  if [ -e "$M/active" ] && lives; then echo ActiveState=active; echo SubState=running; echo "MainPID=$(cat "$M/active")"
   else echo ActiveState=inactive; echo SubState=dead; echo MainPID=0; fi
   echo "DropInPaths=$(cat "$M/set-DropInPaths" 2>/dev/null)"
   echo "NRestarts=$(cat "$M/restarts" 2>/dev/null || echo 0)"; echo Result=success
