@@ -76,13 +76,7 @@ func isStill(at spot, f *os.File, want Identity) error {
 	return nil
 }
 
-func (s spot) lstat() (Info, error) {
-	var st unix.Stat_t
-	if err := unix.Fstatat(s.dir, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return Info{}, &fs.PathError{Op: "lstat", Path: s.name, Err: err}
-	}
-	return info(&st, s.name)
-}
+func (s spot) lstat() (Info, error) { return lstatAt(s.dir, s.name) }
 
 // rename never replaces an existing file. Where the file system cannot promise
 // that by itself, we look first.

@@ -101,7 +101,16 @@ func Stat(f *os.File) (Info, error) {
 }
 
 // Lstat describes the file a path names, and follows no link.
-func Lstat(path string) (Info, error) { return byPath(path).lstat() }
+func Lstat(path string) (Info, error) { return lstatAt(unix.AT_FDCWD, path) }
+
+// lstatAt is Lstat of a name in an open folder.
+func lstatAt(dir int, name string) (Info, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return Info{}, &fs.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	return info(&st, name)
+}
 
 func info(st *unix.Stat_t, path string) (Info, error) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
