@@ -25,7 +25,7 @@ type hookReceiver struct {
 	// status is the last of each agent's status line that was written down; forgotten as a
 	// whole when it grows, which costs a row each.
 	status map[string]fleet.HookEvent
-	twins  twins
+	twins  hookwire.Twins
 }
 
 // mostStatuses is of how many agents the last status line is remembered.
@@ -60,7 +60,7 @@ func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string
 	if err != nil {
 		return "", server.Unusable(fmt.Errorf("cannot read a hook event: %w", err))
 	}
-	if e.twins.has(p) {
+	if e.twins.Has(p) {
 		return "", nil
 	}
 	batch, err := e.writer(ctx)

@@ -54,8 +54,8 @@ func TestAnEventThatComesByBothWaysIsOne(t *testing.T) {
 	}
 	take(post("i3", "Stop", start, false))
 	late := post("i3", "Stop", start, true)
-	late.Wall += int64(2 * twinWithin)
-	late.UpNanos += int64(2 * twinWithin)
+	late.Wall += int64(2 * hookwire.TwinWithin)
+	late.UpNanos += int64(2 * hookwire.TwinWithin)
 	take(late)
 	if got := heard("i3"); got != "stop stop" {
 		t.Errorf("long after it, which is another one: %s", got)
