@@ -100,6 +100,10 @@ func (a *app) changeTmux(f settings.File, text string, s tmuxSetup) error {
 	}
 	said["then"] = then
 	return a.show(said, func(p *page) {
+		if then == "" { // the lines were changed by hand
+			p.line("%s is changed.", p.path(f.Path))
+			return
+		}
 		p.line("%s is changed. A tmux that runs takes it up with: %s", p.path(f.Path), then)
 	})
 }

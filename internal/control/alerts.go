@@ -199,7 +199,7 @@ func (c *Control) meanwhile(ctx context.Context, number string, order api.Approv
 	return &api.Error{Kind: api.Changed, Message: says + ", and nothing was done now", Hint: e.Hint}
 }
 
-// approvedBefore is who approved last of what an alert leads to; "" where that was nobody, or is
+// approvedBefore is who approved last of what an alert leads to, since it began; "" where that was nobody, or is
 // not known.
 func (c *Control) approvedBefore(ctx context.Context, number string) (by string) {
 	written, err := c.Alerts.Alerts(ctx, true)
@@ -212,7 +212,7 @@ func (c *Control) approvedBefore(ctx context.Context, number string) (by string)
 	}
 	for _, a := range written {
 		for _, r := range pass.Past.Actions {
-			if strconv.FormatInt(a.Number, 10) == number && r.For == a.AlertKey && r.Approved != "" {
+			if strconv.FormatInt(a.Number, 10) == number && r.For == a.AlertKey && r.Approved != "" && !r.PlannedAt.Wall.Before(a.Since.Wall) {
 				by = r.Approved
 			}
 		}

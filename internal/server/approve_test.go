@@ -65,7 +65,7 @@ func TestApproveWhatWasShown(t *testing.T) {
 	if other, err := client(w).Offer(t.Context(), 3); err != nil || other.Hash == shown.Hash {
 		t.Errorf("another offer has the same hash: %+v, %v", other, err)
 	}
-	w.pass.Past.Actions = []fleet.ActionRecord{{Action: fleet.Action{For: w.pass.Assessment.Alerts[0].AlertKey, Approved: "bob"}}}
+	w.pass.Past.Actions = []fleet.ActionRecord{{Action: fleet.Action{For: w.pass.Assessment.Alerts[0].AlertKey, Approved: "bob"}, PlannedAt: instant(0)}}
 	w.approveErr = control.Refusal{Why: errors.New("it is not found any more")}
 	_, err = client(w).Approve(t.Context(), 3, api.ApproveOrder{Seen: ""})
 	wantError(t, err, api.BadInput, "not found any more")
