@@ -67,6 +67,12 @@ func fake(getenv func(string) string) cli.Daemon {
 		return w.options(), err
 	}
 	return cli.Daemon{
+		Person: func(config.Config, string) error {
+			if agent := getenv("AGENT"); agent != "" {
+				return &api.Error{Kind: api.Forbidden, Message: "agent " + agent + " may not"}
+			}
+			return nil
+		},
 		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
 			return daemon.Simulate(ctx, c, daemon.Options{Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, name, text)
 		},

@@ -113,7 +113,7 @@ func (w World) mayExchange(ctx context.Context, r Report, d Daemon) (socket stri
 		return "", err
 	case s.Version != r.Version:
 		return "", &api.Error{Kind: api.BadInput, Hint: "custos down && custos up", Message: fmt.Sprintf("cannot upgrade: the daemon is %s, and this program %s: have the daemon begin anew as this one, or ask the program of the daemon", s.Version, r.Version)}
-	case s.Program != own:
+	case s.Program != "" && s.Program != own:
 		return "", &api.Error{Kind: api.BadInput, Hint: s.Program + " upgrade", Message: fmt.Sprintf("cannot upgrade: the daemon is %s, and this program %s: each has its own place", s.Program, own)}
 	case s.PID == 1:
 		return "", errors.New("the daemon is process 1 of a container: start one of a newer image")

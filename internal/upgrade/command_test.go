@@ -204,6 +204,29 @@ func TestWhatIsRefused(t *testing.T) {
 			}
 			m.ledger(7)
 		}, "the newest backup that it can read is " /* … */, true},
+		"no room": {func(t *testing.T, m *machine, _ *Order) {
+			file := LedgerFile(m.Config)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<42)); err != nil {
+				t.Skip(err) // a file system that has no such files
+			}
+		}, "there is no room for it", false},
+		"the state of another user": {func(t *testing.T, m *machine, _ *Order) {
+			if os.Getuid() != 0 {
+				t.Skip("it takes root")
+			}
+			if err := errors.Join(os.MkdirAll(m.Config.StateDir, 0o700), os.Chown(m.Config.StateDir, 1, 1)); err != nil {
+				t.Skip(err) // a namespace that knows no other user
+			}
+		}, "belongs to another user, who is to upgrade", false},
+		"a folder that nobody writes": {func(t *testing.T, m *machine, _ *Order) {
+			if os.Getuid() == 0 {
+				t.Skip("root may write everywhere")
+			}
+			if err := os.Chmod(m.dir, 0o555); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(m.dir, 0o755) })
+		}, "cannot be written to", false},
 		"a program that is missing": {func(t *testing.T, m *machine, _ *Order) {
 			if err := os.Rename(filepath.Join(m.dir, "custos-shim"), filepath.Join(m.dir, "shim")); err != nil {
 				t.Fatal(err)

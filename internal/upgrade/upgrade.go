@@ -170,6 +170,8 @@ func (u *Upgrade) write(s *State) error {
 	return s.write(u.Folder)
 }
 
+var errInterrupted = errors.New("it was interrupted")
+
 // well waits until a daemon of a version has made a whole pass.
 func (u *Upgrade) well(whole context.Context, version string) error {
 	ctx, cancel := context.WithTimeout(whole, u.Within)
@@ -190,7 +192,7 @@ func (u *Upgrade) well(whole context.Context, version string) error {
 		}
 		wait := u.Daemon.Wait(ctx, every)
 		if whole.Err() != nil {
-			return errors.New("it was interrupted")
+			return errInterrupted
 		}
 		if wait != nil {
 			return fmt.Errorf("the daemon of %s was not well within %s: %w", version, u.Within, last)

@@ -231,6 +231,9 @@ func (d *watcher) become(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
 	return fmt.Errorf("the daemon has not gone on as it within %s: it still does what it had begun", quiet)
 }
 
