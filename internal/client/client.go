@@ -87,5 +87,5 @@ func Sections() []string {
 	return strings.Fields(`abort_rebase account agents answer beads budget ci clear_build_output containers coordination forge formulas
 		git grants handoff heartbeat host interrupt journal launch limits locks logs mail maintenance metrics notifier
 		notify_terminal nudge phases plugins pool prices probe processes publish recover replies rotate_log route
-		schedule spawn stop stop_tree tmux transcripts triage web webhook`)
+		schedule spawn stop stop_tree tmux transcripts triage vault web webhook`)
 }
