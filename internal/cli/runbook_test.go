@@ -131,7 +131,7 @@ var forWhoChanges = regexp.MustCompile(`[\w.*-]+(/[\w.*-]+)+|\b\w+_test\.go\b|\b
 // ofCheckout is what pages name of the tree for who has a checkout, and say so: what an image is
 // made of, and how it is built from source.
 var ofCheckout = map[string][]string{
-	"edge.md":    {"deploy/edge", "deploy/edge/Dockerfile", "deploy/edge/disinto/.", "make build"},
+	"edge.md":    {"deploy/edge", "deploy/edge/Dockerfile", "deploy/edge/disinto/.", ".git/info/exclude", "make build"},
 	"install.md": {"./cmd/custos", "./cmd/custos-hook"},
 	"upgrade.md": {"make build"},
 }
