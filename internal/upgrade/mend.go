@@ -30,9 +30,7 @@ func (u *Upgrade) Mend(ctx context.Context) (said string, again bool, err error)
 	}
 	if s.Phase == Swapping && locked == nil {
 		s.Phase, s.Why = Back, s.Words()
-		if err := u.write(&s); err != nil {
-			return "", false, err
-		}
+		_ = u.write(&s) // going back needs no room: where it cannot be written the next one begins anew with it
 	}
 	switch {
 	case s.Phase == Watching && locked == nil:
@@ -56,9 +54,9 @@ func (u *Upgrade) Mend(ctx context.Context) (said string, again bool, err error)
 		said = fmt.Sprintf("the upgrade to %s was put back, and so was the ledger, from %s; what happened since is not known", s.To, from)
 	}
 	if locked == nil {
-		err = u.over(&s, RolledBack, nil)
+		_ = u.over(&s, RolledBack, nil) // as above
 	}
-	return said, false, err
+	return said, false, nil
 }
 
 // anew is how a program that takes the place of a daemon knows that this process had children before.

@@ -353,3 +353,25 @@ func TestAnUpgradeThatCannotBeRead(t *testing.T) {
 		t.Errorf("an upgrade: %v", err)
 	}
 }
+
+// A daemon begins on a full disk, too: to go back takes no room, and it is gone on with by each that begins.
+func TestADaemonBeginsOnAFullDisk(t *testing.T) {
+	w := found(t, t.TempDir(), false)
+	for n := 0; !w.swapped; n++ {
+		w.left = n
+		w.cutOff(func() { _, _ = w.upgrade(old).Run(t.Context(), new, unpacked) })
+	}
+	for range 2 {
+		w.full, w.left, w.fails, w.which = true, 0, 99, "write"
+		if err := w.begin(); err != nil || w.daemon != old || !slices.Equal(w.lies(), []string{old, old, old}) {
+			t.Errorf("a daemon of %q, programs %v: %v", w.daemon, w.lies(), err)
+		}
+	}
+	w.full, w.left = false, -1
+	if err := w.begin(); err != nil {
+		t.Error(err)
+	}
+	if s, err := ReadState(w.folder); err != nil || s.Phase != RolledBack {
+		t.Errorf("with room it is %s, %v", s.Phase, err)
+	}
+}
