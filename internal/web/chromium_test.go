@@ -317,7 +317,7 @@ func TestShortNamesAndWholeWords(t *testing.T) {
 		}
 		s.says([]string{"coordination"}, 0)
 		c.Goes(s.base + path)
-		for _, width := range []int64{912, 1440} {
+		for _, width := range []int64{912, 1120, 1440} {
 			if over := c.Overflow(width); over != "" {
 				t.Errorf("%s is wider than the screen: %s", path, over)
 			}
