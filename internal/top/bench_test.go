@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"custos/internal/api"
+	"custos/internal/fleet/fleettest"
 )
 
 // paintIn is within what a key is to be on the screen, the time of a frame.
@@ -48,7 +49,11 @@ func TestKeyIsPaintedAtOnce(t *testing.T) {
 			_ = m.View()
 			least = min(least, time.Since(began))
 		}
-		if least > paintIn {
+		most := paintIn
+		if name == "look" && fleettest.Raced { // it makes five hundred rows anew, which takes four times as long then
+			most *= 4
+		}
+		if least > most {
 			t.Errorf("%s: %v at least", name, least)
 		}
 	}
