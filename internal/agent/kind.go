@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,6 +127,25 @@ func (m TranscriptMark) Named(value string) string {
 		return value
 	}
 	return strings.TrimRight(value, "/") + "/" + m.Below
+}
+
+// AccountOf is whose conversation a file is, by the folder that it lies in; "" where no account
+// has that, or two have. Home is the home folder, which the one that a kind uses by itself lies in; "" for none.
+// Which folder the environment of a process names is not looked at.
+func (k Kind) AccountOf(accounts fleet.Accounts, home, file string) (name string) {
+	for _, a := range accounts {
+		dir := k.Transcripts.Named(fleet.RawPath(a.ConfigDir))
+		if dir == "" && home != "" {
+			dir = path.Join(home, k.Transcripts.Home)
+		}
+		if a.Kind == k.Name && dir != "" && strings.HasPrefix(file, dir+"/") {
+			if name != "" { // two that cannot be told apart
+				return ""
+			}
+			name = a.Name
+		}
+	}
+	return name
 }
 
 // finishTranscripts says what is wrong with the mark.

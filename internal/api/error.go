@@ -56,12 +56,23 @@ func (e *Error) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
+// Found is the error of this API that err is, or wraps, in the words of all that wraps it; nil for none.
+func Found(err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || err.Error() == e.Message {
+		return e
+	}
+	whole := *e
+	whole.Message = err.Error()
+	return &whole
+}
+
 // ErrorOf finds the kind of an error.
 func ErrorOf(err error) *Error {
-	var e *Error
 	var tooBig *http.MaxBytesError
+	e := Found(err)
 	switch {
-	case errors.As(err, &e):
+	case e != nil:
 		return e
 	case errors.As(err, &tooBig):
 		return &Error{Kind: BadInput, Message: fmt.Sprintf("cannot read the request: it is larger than %d bytes", tooBig.Limit)}

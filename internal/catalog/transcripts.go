@@ -27,7 +27,7 @@ func (w *World) transcripts() (transcripts.Options, error) {
 		return o, err
 	}
 	accounts, err := Accounts(w.Config, w.Kinds)
-	o.Roots = w.withAccounts(o.Roots, accounts)
+	o.Roots, o.Accounts = w.withAccounts(o.Roots, accounts), accounts
 	return o, err
 }
 

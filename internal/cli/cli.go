@@ -253,10 +253,10 @@ func (a *app) complain(message, hint string) {
 
 // classify finds the exit code of an error and its form for machines.
 func classify(err error) (int, *api.Error) {
-	var e *api.Error
 	var mistake *config.Mistake
+	e := api.Found(err)
 	switch {
-	case errors.As(err, &e):
+	case e != nil:
 		if e.Kind == api.BadInput || e.Kind == api.NotFound || e.Kind == api.Forbidden || e.Kind == api.Changed {
 			return exitUse, e
 		}

@@ -239,9 +239,9 @@ func Reason(text string) string { return strings.ReplaceAll(text, ledger.ErrIlle
 
 // Reasoned is an error in words for people: what the ledger refuses is their mistake.
 func Reasoned(err error) error {
-	var e *api.Error
+	e := api.Found(err)
 	switch {
-	case errors.As(err, &e):
+	case e != nil:
 		e = &api.Error{Kind: e.Kind, Message: Reason(e.Message), Hint: e.Hint}
 	case errors.Is(err, ledger.ErrIllegal), errors.Is(err, ledger.ErrTaken):
 		e = &api.Error{Kind: api.BadInput, Message: Reason(err.Error())}

@@ -98,13 +98,17 @@ func orders(custos, dir string) []string {
 	return []string{custos + "ack 1", custos + "silence disk-full --for 1h", custos + "stop cheat", custos + "patrol --apply", custos + "freeze because", custos + "thaw"}
 }
 
+// refusedForWhoAsks: an agent is told that it is one, or that it cannot be shown to be none.
+func refusedForWhoAsks(said string) bool {
+	return strings.Contains(said, "takes a person") || strings.Contains(said, "cannot be shown to be no agent")
+}
+
 func (w *town) wasRefused(t *testing.T, file, how, line string) {
 	t.Helper()
 	read := func() string { b, _ := os.ReadFile(file); return string(b) }
 	await(t, func() string { return fmt.Sprintf("%s of %q: %q\n%s", how, line, read(), w.said) }, func() bool { return strings.Contains(read(), "code ") })
 	got := read()
-	person := strings.Contains(got, "takes a person") || strings.Contains(got, "cannot be shown to be no agent")
-	if strings.Contains(got, "code 0") || !person {
+	if strings.Contains(got, "code 0") || !refusedForWhoAsks(got) {
 		t.Errorf("%s of %q was not refused: %s", how, line, got)
 	}
 }

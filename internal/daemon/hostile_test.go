@@ -309,7 +309,7 @@ func (w *hostile) wasHeldBack() {
 			await(w.T, w.story, func() bool { return strings.Contains(read(), "code ") })
 			got := read()
 			_, line, _ := strings.Cut(got, "code ")
-			if strings.HasPrefix(line, "0:") || !strings.Contains(got, "takes a person") && !strings.Contains(got, "cannot be shown to be no agent") {
+			if strings.HasPrefix(line, "0:") || !refusedForWhoAsks(got) {
 				w.Errorf("%s was not refused for who asks: %s", how, got)
 			}
 		}

@@ -20,7 +20,7 @@ func TestSetupInATerminal(t *testing.T) {
 	})
 	before := s.tree()
 	s.press("'custos setup' Enter")
-	s.shows("agents: work", "1 ~/shop repository 1 agent yes", "Which places are yours?")
+	s.shows("agents: 1: work", "1 ~/shop repository 1 agent yes", "Which places are yours?")
 	s.press("Enter")
 	s.shows("How far may Custos go by itself?")
 	s.press("C-c")

@@ -102,7 +102,7 @@ func TestVaultByChat(t *testing.T) {
 	for _, words := range [][]string{{"approve", n, "--digest", first}, {"patrol", "--apply"}} {
 		agent := exec.Command(filepath.Join(w.bin, "custos"), append([]string{"--config", filepath.Join(w.dir, "custos.toml")}, words...)...)
 		agent.Env = append(os.Environ(), "CUSTOS_AGENT=cheat:copied")
-		if out, err := agent.CombinedOutput(); err == nil || !strings.Contains(string(out), "takes a person") {
+		if out, err := agent.CombinedOutput(); err == nil || !refusedForWhoAsks(string(out)) {
 			t.Errorf("an agent's %q: %v %s", words, err, out)
 		}
 	}

@@ -138,7 +138,7 @@ sleep 600
 	}
 	read := func() string { got, _ := os.ReadFile(told); return string(got) }
 	await(t, func() string { return w.said.String() }, func() bool { return read() != "" })
-	if got := read(); !strings.HasPrefix(got, "HTTP/1.1 403 ") || !strings.Contains(got, "takes a person") && !strings.Contains(got, "cannot be shown to be no agent") {
+	if got := read(); !strings.HasPrefix(got, "HTTP/1.1 403 ") || !refusedForWhoAsks(got) {
 		t.Errorf("the agent was told: %s", got)
 	}
 	if out, _ := w.says("feed"); !strings.Contains(out, "web.refused") {

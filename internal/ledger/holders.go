@@ -104,6 +104,7 @@ func (h *Holders) letGo(at time.Time) {
 }
 
 // Of fills in whose a response is: of who held its conversation when it was made, and of several of who took it last.
+// Whose account it is, the folder of its conversation tells first.
 func (h *Holders) Of(u fleet.Usage) fleet.Usage {
 	var whose *hold
 	for _, one := range h.holds[[2]string{u.Kind, u.Session}] {
@@ -114,7 +115,7 @@ func (h *Holders) Of(u fleet.Usage) fleet.Usage {
 	}
 	if whose != nil {
 		w := whose.Whose
-		u.Agent, u.Instance, u.Role, u.Project, u.Account, u.Run, u.Work = w.Agent, w.Instance, w.Role, w.Project, w.Account, w.Run, w.Work
+		u.Agent, u.Instance, u.Role, u.Project, u.Account, u.Run, u.Work = w.Agent, w.Instance, w.Role, w.Project, cmp.Or(u.Account, w.Account), w.Run, w.Work
 	}
 	return u
 }

@@ -3,8 +3,6 @@ package agents
 import (
 	"cmp"
 	"context"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"custos/internal/agent"
@@ -86,7 +84,7 @@ func (l *look) holds(a *fleet.Agent, r run, told agent.Reported) {
 	a.ContextUsed, a.ContextWindow, a.Turns = fleet.Unknown[int64](why), fleet.Unknown[int64](why), fleet.Unknown[int](why)
 	if c, ok := l.spoken[r.Process.ID]; ok {
 		a.Model, a.ContextUsed, a.ContextWindow, a.Turns = c.Model, c.Used, c.Window, fleet.Known(c.Turns)
-		a.SessionID, a.Account = cmp.Or(a.SessionID, c.Session), l.accountOf(r.kind, c.Path)
+		a.SessionID, a.Account = cmp.Or(a.SessionID, c.Session), r.kind.AccountOf(l.o.Accounts, l.o.Home, c.Path)
 	}
 	byStatus(a, told.Status)
 	if a.Quota = told.Quota; len(a.Quota) == 0 {
@@ -96,24 +94,6 @@ func (l *look) holds(a *fleet.Agent, r run, told agent.Reported) {
 	if a.ContextPercent = said(told.Context); !a.ContextPercent.IsKnown() {
 		a.ContextPercent = percentOf(a.ContextUsed, a.ContextWindow)
 	}
-}
-
-// accountOf is whose conversation a file is, by the folder that it lies in; "" where no
-// account has that. Which folder the environment of a process names is not looked at.
-func (l *look) accountOf(k agent.Kind, path string) (name string) {
-	for _, a := range l.o.Accounts {
-		dir := k.Transcripts.Named(fleet.RawPath(a.ConfigDir))
-		if dir == "" && l.o.Home != "" {
-			dir = filepath.Join(l.o.Home, k.Transcripts.Home)
-		}
-		if a.Kind == k.Name && dir != "" && strings.HasPrefix(path, dir+"/") {
-			if name != "" { // two that cannot be told apart
-				return ""
-			}
-			name = a.Name
-		}
-	}
-	return name
 }
 
 // byStatus notes what the CLI told its status line: it alone knows how much its context

@@ -31,6 +31,8 @@ type Options struct {
 	// HOME: of other accounts, for example.
 	Roots map[string][]string `toml:"roots" is:"path"`
 
+	// Accounts are those that have a section: whose a conversation is says the folder it lies in.
+	Accounts fleet.Accounts `toml:"-"`
 	// Kinds are the kinds whose transcripts are read; needed.
 	Kinds *agent.Kinds `toml:"-"`
 	// Home is where a kind's folder lies; empty for nowhere.
@@ -45,6 +47,7 @@ type Options struct {
 type file struct {
 	kind, language, path string
 	folder               string // see agent.TranscriptMark
+	account              string // whose it is, by the folder it lies in; "" for nobody's
 	info                 files.Info
 }
 
@@ -55,6 +58,9 @@ func (f file) same(o file) bool { return f.info.Identity == o.info.Identity }
 type finder struct {
 	o         Options
 	followers map[place]*files.Follower
+	// passed is told of a link that is not followed, behind which conversations may lie that nothing
+	// else leads to; nil for nobody.
+	passed func(kind, path string)
 }
 
 // place is one folder of a kind.
@@ -113,22 +119,43 @@ func (f *finder) below(ctx context.Context, k agent.Kind, folders, more []string
 		if err != nil {
 			return nil, err
 		}
-		paths, cut, err := follower.Find(ctx)
+		paths, links, cut, err := follower.FindAll(ctx)
 		if errs = append(errs, err); cut != "" {
 			errs = append(errs, fmt.Errorf("there are more transcripts than are read: %s", cut))
 		}
+		f.pass(k.Name, root, links)
 		for _, path := range paths {
 			if folders != nil && !slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
 				continue
 			}
 			if info, err := files.Lstat(path); err == nil {
-				found = append(found, file{kind: k.Name, language: k.Transcripts.Language, folder: k.Transcripts.Folder, path: path, info: info})
+				found = append(found, f.file(k, path, info))
 			} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrNotRegular) {
 				errs = append(errs, err)
 			}
 		}
 	}
 	return found, errors.Join(errs...)
+}
+
+// pass tells of links that lead out of a folder: what lies in it is read by its own name.
+func (f *finder) pass(kind, root string, links []string) {
+	if f.passed == nil || len(links) == 0 {
+		return
+	}
+	real, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return // it is not there any more
+	}
+	for _, link := range links {
+		if to, err := filepath.EvalSymlinks(link); err == nil && !strings.HasPrefix(to, real+"/") {
+			f.passed(kind, link)
+		}
+	}
+}
+
+func (f *finder) file(k agent.Kind, path string, info files.Info) file {
+	return file{k.Name, k.Transcripts.Language, path, k.Transcripts.Folder, k.AccountOf(f.o.Accounts, f.o.Home, path), info}
 }
 
 func (f *finder) follower(p place, globs []string) (*files.Follower, error) {

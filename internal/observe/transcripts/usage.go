@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"custos/internal/agent/conversation"
 	"custos/internal/fleet"
@@ -45,6 +46,7 @@ type Usage struct {
 	rows      map[string]fleet.Usage // read, and not written down yet
 	ends      map[inode]fleet.UsageCursor
 	faults    map[[3]string]fleet.UsageFault // by kind, what is wrong, and file
+	links     map[string]fleet.Instant       // that are not followed, and when that was said
 
 	mu      sync.Mutex
 	trouble string
@@ -87,7 +89,25 @@ func NewUsage(o Options, ledger Ledger, own, price func(fleet.Usage) fleet.Usage
 	if price == nil {
 		price = same
 	}
-	return &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{}, faults: map[[3]string]fleet.UsageFault{}}, err
+	u := &Usage{finder: f, databases: databases{}, ledger: ledger, own: own, price: price, rows: map[string]fleet.Usage{}, ends: map[inode]fleet.UsageCursor{},
+		faults: map[[3]string]fleet.UsageFault{}, links: map[string]fleet.Instant{}}
+	if err == nil {
+		f.passed = u.passed
+	}
+	return u, err
+}
+
+// linkAgain is how often it is said of a link that it is there still; faults are told of for a day.
+const linkAgain = 12 * time.Hour
+
+// passed says of a link that what lies behind it is not counted.
+func (u *Usage) passed(kind, path string) {
+	now := u.finder.o.Now()
+	if told, ok := u.links[path]; ok && now.Since(told) < linkAgain {
+		return
+	}
+	u.links[path] = now
+	u.fault(file{kind: kind, path: path}, "it keeps conversations behind a symbolic link, which is not followed: let them lie there themselves, and link to them from elsewhere")
 }
 
 // Trouble says why not all could be read at the last reading; "" when all was.
@@ -161,7 +181,7 @@ func (u *Usage) ReadOn(ctx context.Context, kind, session, call string) (told bo
 		}
 		info, err := files.Lstat(c.path)
 		if err == nil && at == (inode{info.Device, info.Inode}) {
-			err = u.file(ctx, file{kind: kind, language: k.Transcripts.Language, folder: k.Transcripts.Folder, path: c.path, info: info}, at, &n)
+			err = u.file(ctx, u.finder.file(k, c.path, info), at, &n)
 		}
 		if err != nil && !vanished(err) {
 			errs = append(errs, err)
@@ -323,6 +343,7 @@ func (u *Usage) take(f file, row fleet.Usage) {
 		u.fault(f, "a response told no time that can be: it counts when it was read")
 		row.At = u.finder.o.Now().Wall.UTC()
 	}
+	row.Account = f.account
 	if before, ok := u.rows[row.Key]; ok {
 		row = before.Merged(row)
 	}

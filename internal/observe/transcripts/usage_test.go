@@ -479,3 +479,55 @@ func BenchmarkNothingNew(b *testing.B) {
 		}
 	})
 }
+
+// Whose account a response is the folder of its conversation tells, whether or not its process
+// was ever seen; of two accounts in one folder nobody can tell.
+func TestTheFolderTellsWhoseAccount(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	w.put(".claude-work/projects/-home-dev-project/a.jsonl", w.recorded("claude-2.1.330-headless")...)
+	w.put(".claude/projects/-home-dev-project/b.jsonl", w.recorded("claude-2.1.330-subagent")...)
+	w.put(codexFile, w.recorded("codex-0.169.0-headless")...)
+	o := w.options()
+	o.Roots = map[string][]string{"claude": {"~/.claude-work"}}
+	o.Accounts = fleet.Accounts{{Name: "one", Kind: "codex"}, {Name: "own", Kind: "claude"}, {Name: "two", Kind: "codex"}, {Name: "work", Kind: "claude", ConfigDir: filepath.Join(w.home, ".claude-work")}}
+	u, err := NewUsage(o, l, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.counts(u)
+	of := map[string]int{}
+	for _, r := range l.rows {
+		of[r.Kind+" "+r.Account]++
+	}
+	if of["claude work"] == 0 || of["claude own"] == 0 || of["codex "] != 3 || len(of) != 3 {
+		t.Errorf("of accounts are %v", of)
+	}
+}
+
+// Behind a symbolic link nothing is read; that conversations lie there is said, twice a day.
+func TestALinkIsPassedAloud(t *testing.T) {
+	w, l := newWorld(t), newLedger()
+	w.put("shared/a.jsonl", w.recorded("claude-2.1.330-headless")...)
+	w.put(".claude/projects/-x/b.txt", []byte("of no matter\n"))
+	for to, link := range map[string]string{"shared": ".claude/projects/-shared", "shared/a.jsonl": ".claude/projects/-x/a.jsonl", "shared/gone": ".claude/projects/-x/gone.jsonl", ".claude/projects/-x/b.txt": ".claude/projects/-b"} {
+		if err := os.Symlink(filepath.Join(w.home, to), filepath.Join(w.home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := w.usage(l)
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 2}, {time.Hour, 2}, {12 * time.Hour, 4}} {
+		w.now = w.now.Add(c.after)
+		w.counts(u)
+		if len(l.rows) != 0 || len(l.faults) != c.want {
+			t.Errorf("after %v: %d rows, faults %+v", c.after, len(l.rows), l.faults)
+		}
+	}
+	for _, f := range l.faults {
+		if !strings.Contains(f.Why, "behind a symbolic link") || filepath.Base(f.Key) != "-shared" && filepath.Base(f.Key) != "a.jsonl" {
+			t.Errorf("%+v", f)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"custos/internal/session/sessiontest"
@@ -14,7 +15,12 @@ import (
 func scripted(t *testing.T, s *sessiontest.Tmux, script string) *Provider {
 	t.Helper()
 	program := filepath.Join(s.Dir, "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+	// A child that is forked just now would hold the file open for writing, and until it is another program this one
+	// could not be begun ("text file busy").
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := NewProvider(ProviderOptions{Socket: s.Socket, Deadline: "20s", Tmux: program})

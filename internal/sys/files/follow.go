@@ -33,16 +33,23 @@ func (f *Follower) Len() int { return len(f.patterns) }
 // there are and how many are followed; it is empty when all are. The error names what
 // could not be read.
 func (f *Follower) Find(ctx context.Context) (paths []string, cut string, err error) {
+	paths, _, cut, err = f.FindAll(ctx)
+	return paths, cut, err
+}
+
+// FindAll is Find, and names links that were not followed (see Found).
+func (f *Follower) FindAll(ctx context.Context) (paths, links []string, cut string, err error) {
 	var errs []error
 	names, found := make([]string, len(f.patterns)), make([]Found, len(f.patterns))
 	for i, p := range f.patterns {
 		found[i], err = p.find(ctx, f.most, f.choice.Before(p.text))
-		names[i], errs = p.text, append(errs, err)
+		names[i], errs, links = p.text, append(errs, err), append(links, found[i].Links...)
 	}
 	chosen, cut := f.choice.Of(names, found, Globs*f.most)
 	paths = slices.Concat(chosen...)
 	slices.Sort(paths)
-	return slices.Compact(paths), cut, errors.Join(errs...)
+	slices.Sort(links)
+	return slices.Compact(paths), slices.Compact(links), cut, errors.Join(errs...)
 }
 
 // Choice chooses what is followed of more than can be, and remembers it: what was

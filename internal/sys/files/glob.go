@@ -24,6 +24,7 @@ var ownSuffix = regexp.MustCompile(`\.custos(\.[0-9]+)?\.gz$`)
 type Found struct {
 	Paths []string // regular files; at most the maximum that was asked for
 	Total int      // how many there were
+	Links []string // symbolic links to what would be looked at, which are not followed; the first ones
 }
 
 // Pattern is a checked glob.
@@ -162,6 +163,18 @@ func (w *walk) enter(path string, e fs.DirEntry, parts []string) {
 		w.into(path, parts[1:])
 	case len(parts) == 1 && e.Type().IsRegular() && !isOwn(path):
 		w.keep(path)
+	case e.Type() == fs.ModeSymlink:
+		w.pass(path, len(parts) > 1)
+	}
+}
+
+// maxLinks bounds how many links are named of one glob.
+const maxLinks = 20
+
+// pass goes by a link, and notes it where it leads to what else were looked at.
+func (w *walk) pass(path string, folder bool) {
+	if info, err := os.Stat(path); err == nil && len(w.found.Links) < maxLinks && info.IsDir() == folder && (folder || info.Mode().IsRegular()) {
+		w.found.Links = append(w.found.Links, path)
 	}
 }
 
@@ -175,6 +188,8 @@ func (w *walk) take(path string, parts []string) {
 		w.into(path, parts[1:])
 	case len(parts) == 1 && info.Mode().IsRegular() && !isOwn(path):
 		w.keep(path)
+	case info.Mode().Type() == fs.ModeSymlink:
+		w.pass(path, len(parts) > 1)
 	}
 }
 

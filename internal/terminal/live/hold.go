@@ -84,14 +84,15 @@ type hold struct {
 // and its number. One view of one person at a time: over takes it from another view of the
 // same session, which is ErrElsewhere else.
 func (h *Hub) Take(ctx context.Context, agent string, who Who, over bool) (id string, number int, err error) {
+	// First: of one that has ended nobody is told that they might take it over from another window.
+	seat, err := h.o.Seat(ctx, agent)
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot take over: %w", err)
+	}
 	old := h.held(agent)
 	why, err := h.yields(ctx, old, who, over)
 	if err != nil {
 		return "", 0, err
-	}
-	seat, err := h.o.Seat(ctx, agent)
-	if err != nil {
-		return "", 0, fmt.Errorf("cannot take over: %w", err)
 	}
 	now := time.Now()
 	watched, end := context.WithCancel(context.Background())

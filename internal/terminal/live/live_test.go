@@ -472,6 +472,11 @@ func TestAKeyboardIsTakenFromWhoIsGone(t *testing.T) {
 		if _, _, err := s.Take(t.Context(), "builder", ann2, false); !errors.Is(err, live.ErrElsewhere) {
 			t.Errorf("the second window is told: %v", err)
 		}
+		s.set(func(s *stage) { s.barred = errors.New("it has ended") })
+		if _, _, err := s.Take(t.Context(), "builder", ann2, false); err == nil || errors.Is(err, live.ErrElsewhere) || !strings.Contains(err.Error(), "it has ended") {
+			t.Errorf("of one that has ended the second window is told: %v", err)
+		}
+		s.set(func(s *stage) { s.barred = nil })
 		if err := s.Type(t.Context(), "builder", first, "s1", 1, keys("x")); err != nil {
 			t.Errorf("the first window: %v", err)
 		}

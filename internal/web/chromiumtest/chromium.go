@@ -192,17 +192,32 @@ func (c *Tab) Goes(address string) int64 {
 	return resp.Status
 }
 
-// Clicks clicks on what a CSS selector finds, once it is there.
+// watchClick has the page remember that the next click has missed a selector, until one has not.
+// Without scripts nothing is heard of a click, and nothing is remembered.
+const watchClick = `(() => {
+	document.addEventListener("click", e => { window.clickMissed = e.target.closest(%q) === null; }, {capture: true, once: true});
+	document.addEventListener("heard", () => { window.clickMissed = true; }, {once: true});
+	return document.dispatchEvent(new Event("heard"));
+})()`
+
+// Clicks clicks on what a CSS selector finds, once it is there. The mouse goes to where that
+// stood when it was looked for: where the page has moved since, it is looked for once more.
 func (c *Tab) Clicks(selector string) {
 	c.T.Helper()
 	ctx, cancel := context.WithTimeout(c.ctx, longest)
 	defer cancel()
-	err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
-	for err != nil && strings.Contains(err.Error(), "Could not find node") { // it was exchanged before it was clicked on
-		err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
-	}
-	if err != nil {
-		c.T.Fatalf("%s: %v\n%s", selector, err, c.Text())
+	for hit := false; !hit; {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf(watchClick, selector)))
+		if err == nil {
+			err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
+		}
+		if err != nil && !strings.Contains(err.Error(), "Could not find node") { // it was exchanged before it was clicked on
+			c.T.Fatalf("%s: %v\n%s", selector, err, c.Text())
+		}
+		if err == nil {
+			missed, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.clickMissed === true`))
+			hit = err != nil || !missed // a page that was left for another one has forgotten it
+		}
 	}
 }
 
