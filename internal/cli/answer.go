@@ -29,11 +29,11 @@ is given that long to show one.`,
 				return err
 			}
 			if hash == "" {
-				d, err := a.dialog(cmd, args[0], args[1], f)
+				d, choice, err := a.dialog(cmd, args[0], args[1], f)
 				if err != nil {
 					return err
 				}
-				o.Dialog = d.Hash
+				o.Dialog, o.Text = d.Hash, choice
 			}
 			return a.order(cmd, o, f)
 		},
@@ -82,11 +82,12 @@ func beginsToAsk(v api.AgentDetail) bool {
 	return err == nil && isAsking(v) && v.Agent.PID != 0 && v.Dialog == nil && since < 2*drawing
 }
 
-// dialog finds the dialog an agent shows now, and checks that it has the choice.
-func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api.AgentDialog, error) {
+// dialog finds the dialog an agent shows now, and which of its choices is meant: by its name, or by what
+// it says.
+func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api.AgentDialog, string, error) {
 	wait, err := waitOf(f.wait)
 	if err != nil {
-		return api.AgentDialog{}, err
+		return api.AgentDialog{}, "", err
 	}
 	asked := cmd.Flags().Changed("wait")
 	if !asked {
@@ -94,22 +95,34 @@ func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api
 	}
 	v, err := drawn(cmd.Context(), wait, mayAsk(asked), func(ctx context.Context) (api.AgentDetail, error) { return a.agent(ctx, name) })
 	if err != nil {
-		return api.AgentDialog{}, err
+		return api.AgentDialog{}, "", err
 	}
 	if v.Dialog == nil {
-		return api.AgentDialog{}, &api.Error{Kind: api.BadInput, Message: "cannot answer " + flat(name) + ": it shows no dialog that can be read", Hint: shell([]string{"custos", "peek", name})}
+		return api.AgentDialog{}, "", &api.Error{Kind: api.BadInput, Message: "cannot answer " + flat(name) + ": it shows no dialog that can be read", Hint: shell([]string{"custos", "peek", name})}
 	}
-	var names []string
-	for _, ch := range v.Dialog.Choices {
-		if ch.Name == choice {
-			if !a.json {
-				p := a.page()
-				writeDialog(p, *v.Dialog)
-				return *v.Dialog, p.flush()
-			}
-			return *v.Dialog, nil
+	means, err := chosen(v.Dialog.Choices, choice)
+	if err != nil || a.json {
+		return *v.Dialog, means, err
+	}
+	p := a.page()
+	writeDialog(p, *v.Dialog)
+	return *v.Dialog, means, p.flush()
+}
+
+// chosen is the name of the choice that a word means: its name, else what just one says.
+func chosen(choices []api.AgentChoice, word string) (name string, err error) {
+	var names, says []string
+	for _, c := range choices {
+		if c.Name == word {
+			return c.Name, nil
 		}
-		names = append(names, flat(ch.Name))
+		if strings.EqualFold(c.Label, word) {
+			says = append(says, c.Name)
+		}
+		names = append(names, flat(strings.TrimSpace(c.Name+" "+c.Label)))
 	}
-	return api.AgentDialog{}, usage("cannot answer %q: the choices are %s", flat(choice), strings.Join(names, ", "))
+	if len(says) == 1 {
+		return says[0], nil
+	}
+	return "", usage("cannot answer %q: the choices are %s", flat(word), strings.Join(names, ", "))
 }

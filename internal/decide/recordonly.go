@@ -15,10 +15,10 @@ func (p *pass) askRecord(o *fleet.Order) (fleet.Guard, *refusal) {
 	if reg == nil {
 		return fleet.GuardState, &refusal{why: "no agent of this name is registered", final: true}
 	}
-	return askDesired(o, reg)
+	return askDesired(o, reg, p.known.seen[o.Agent])
 }
 
-func askDesired(o *fleet.Order, reg *fleet.Registration) (fleet.Guard, *refusal) {
+func askDesired(o *fleet.Order, reg *fleet.Registration, seen *fleet.Agent) (fleet.Guard, *refusal) {
 	switch reg.Desired {
 	case fleet.DesiredStopped, fleet.DesiredRetired:
 		return fleet.GuardState, &refusal{why: "it is " + string(reg.Desired) + ", by " + author(reg.DesiredBy), final: true}
@@ -30,6 +30,9 @@ func askDesired(o *fleet.Order, reg *fleet.Registration) (fleet.Guard, *refusal)
 	}
 	if o.Do == fleet.OrderPause {
 		return "", &refusal{why: "paused", done: true}
+	}
+	if seen != nil && (seen.State == fleet.StateRateLimited || seen.State == fleet.StateAuthLost) {
+		return "", &refusal{why: "it was not paused; what waited for its limit, or its login, goes on", done: true}
 	}
 	return "", &refusal{why: "it was not paused", done: true}
 }

@@ -55,7 +55,11 @@ func ParseRaise(s string) (m SpendMetric, amount float64, err error) {
 		}
 	}
 	n, err := strconv.ParseFloat(rest, 64)
-	if err != nil || !(n > 0 && n*scale < 1e15) { // NaN is not either
+	least := 1.0
+	if unit == MetricUSD {
+		least = 1e4 // a cent: less is shown as nothing
+	}
+	if err != nil || !(n*scale >= least && n*scale < 1e15) { // NaN is not either
 		return bad()
 	}
 	return unit, n * scale, nil

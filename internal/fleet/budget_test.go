@@ -199,7 +199,7 @@ func TestParseRaise(t *testing.T) {
 			t.Errorf("%q: %s %v, want %s", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "10usd", "+", "+usd", "+-1usd", "+NaNusd", "+Infusd", "+0usd", "+1e300usd", "+10eur", "+1usd2"} {
+	for _, in := range []string{"", "10usd", "+", "+usd", "+-1usd", "+NaNusd", "+Infusd", "+0usd", "+1e300usd", "+10eur", "+1usd2", "+0.0000001usd", "+0.004usd", "+0.4tokens", "+0.01h"} {
 		if m, n, err := ParseRaise(in); err == nil {
 			t.Errorf("%q is read as %v %s", in, n, m)
 		}
