@@ -100,7 +100,7 @@ func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api
 	if v.Dialog == nil {
 		return api.AgentDialog{}, "", &api.Error{Kind: api.BadInput, Message: "cannot answer " + flat(name) + ": it shows no dialog that can be read", Hint: shell([]string{"custos", "peek", name})}
 	}
-	means, err := chosen(v.Dialog.Choices, choice)
+	means, err := choiceOf(v.Dialog.Choices, choice)
 	if err != nil || a.json {
 		return *v.Dialog, means, err
 	}
@@ -109,8 +109,8 @@ func (a *app) dialog(cmd *cobra.Command, name, choice string, f orderFlags) (api
 	return *v.Dialog, means, p.flush()
 }
 
-// chosen is the name of the choice that a word means: its name, else what just one says.
-func chosen(choices []api.AgentChoice, word string) (name string, err error) {
+// choiceOf is the name of the choice that a word means: its name, else what just one says.
+func choiceOf(choices []api.AgentChoice, word string) (name string, err error) {
 	var names, says []string
 	for _, c := range choices {
 		if c.Name == word {
