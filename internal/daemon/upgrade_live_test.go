@@ -416,7 +416,9 @@ func (x *exchanged) sameWorkers() {
 		await(x.T, func() string { return fmt.Sprintf("%s was %d and is %+v\n%s", name, was.pid, x.agent(name), x.said) }, func() bool { return x.agent(name).PID == was.pid })
 	}
 	// One that is just forked to run a hook is called as its agent, for a moment.
-	alive := func() string { return fmt.Sprintf("%d processes of agents, want %d", len(claudes(x.T)), len(x.workers)-len(x.dead)) }
+	alive := func() string {
+		return fmt.Sprintf("%d processes of agents, want %d", len(claudes(x.T)), len(x.workers)-len(x.dead))
+	}
 	await(x.T, alive, func() bool { return len(claudes(x.T)) == len(x.workers)-len(x.dead) })
 	if o, err := x.client().OrderState(x.Context(), x.nudge.ID); err != nil || o.State != "queued" {
 		x.Errorf("the order was queued, and is %+v, %v", o, err)
