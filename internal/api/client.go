@@ -259,9 +259,17 @@ func (c *Client) Become(ctx context.Context, program string) error {
 	return err
 }
 
+// MayBecome asks the daemon whether Become would be refused to who asks; nothing is done.
+func (c *Client) MayBecome(ctx context.Context) error {
+	_, err := post[struct{}](ctx, c, looks, "/v1/become", BecomeOrder{Try: true})
+	return err
+}
+
 // BecomeOrder names the program that a daemon is taken for.
 type BecomeOrder struct {
 	Program string `json:"program"`
+	// Try asks whether it may be ordered, and orders nothing.
+	Try bool `json:"try,omitempty"`
 }
 
 // Schema returns the JSON Schema of one type, and Schemas the names there are.

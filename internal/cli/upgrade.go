@@ -43,6 +43,11 @@ refused, and the backup that they read is named.`,
 }
 
 func (a *app) upgrade(cmd *cobra.Command, o upgrade.Order) error {
+	for _, name := range []string{"from", "key"} {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return usage("cannot upgrade: --%s names no file", name)
+		}
+	}
 	conf, err := a.config()
 	if err != nil {
 		return err

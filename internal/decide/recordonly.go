@@ -32,7 +32,7 @@ func askDesired(o *fleet.Order, reg *fleet.Registration, seen *fleet.Agent) (fle
 		return "", &refusal{why: "paused", done: true}
 	}
 	if seen != nil && (seen.State == fleet.StateRateLimited || seen.State == fleet.StateAuthLost) {
-		return "", &refusal{why: "it was not paused; what waited for its limit, or its login, goes on", done: true}
+		return "", &refusal{why: "what waited for its limit, or its login, goes on; it was not paused", done: true}
 	}
 	return "", &refusal{why: "it was not paused", done: true}
 }

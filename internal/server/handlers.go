@@ -98,6 +98,9 @@ func (s *server) become(req *http.Request, _ Caller) (any, error) {
 	if s.Down == nil || s.Become == nil {
 		return nil, &api.Error{Kind: api.BadInput, Message: "cannot have the daemon go on as another program: none is running"}
 	}
+	if order.Try {
+		return struct{}{}, nil
+	}
 	if err := s.Become(order.Program); err != nil {
 		return nil, api.AsBadInput(err)
 	}

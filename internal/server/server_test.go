@@ -292,6 +292,11 @@ func TestEveryRouteAnswers(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.method, url, rec.Code, rec.Body)
 		}
 	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, httptest.NewRequest("POST", "/v1/become", strings.NewReader(`{"program":"/bin/tried","try":true}`)))
+	if rec.Code != 200 || w.became == "/bin/tried" {
+		t.Errorf("asked whether it may be: %d, and it becomes %s", rec.Code, w.became)
+	}
 	if w.down != 1 || w.became != "/bin/custos" || len(w.silences) != 1 || w.ackedBy == "" || len(w.orders) != 1 {
 		t.Errorf("not every order arrived: %+v", w)
 	}

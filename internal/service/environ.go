@@ -35,6 +35,8 @@ func environ(getenv func(string) string, more []string) (env []unit.Variable, no
 		case asked && value == "":
 			return nil, nil, fmt.Errorf("cannot give the daemon %s: it is not set here", name)
 		case value == "":
+		case !asked && name != "LANG" && !filepath.IsAbs(value):
+			notes = append(notes, fmt.Sprintf("%s=%q is left out: it is relative, and the daemon begins in another folder", name, fleet.Line(value, 200)))
 		case fleet.RedactValue(name, "", value) != value:
 			return nil, nil, fmt.Errorf("cannot give the daemon %s: its value looks like a secret, and other users may read a unit; name a file with it in custos.toml (token_file)", name)
 		default:

@@ -121,16 +121,23 @@ func (w World) mayExchange(ctx context.Context, r Report, d Daemon) (socket stri
 	if _, err := d.Well(ctx); err != nil {
 		return "", fmt.Errorf("the daemon is not well, so that nothing would tell whether the new one is (%w): custos health says more; without a daemon (custos down) no proof is asked for", err)
 	}
-	return s.Socket, nil
+	// Who may not have it done is told before anything is.
+	return s.Socket, w.ask(ctx, func(ctx context.Context, c *api.Client) error { return c.MayBecome(ctx) })
 }
 
 // refused is an error of what was asked for: nothing was changed. nil stays nil.
 func refused(err error) error {
-	var said *api.Error
-	if err == nil || errors.As(err, &said) {
-		return err
+	if err == nil {
+		return nil
 	}
-	return &api.Error{Kind: api.BadInput, Message: "cannot upgrade: " + err.Error()}
+	e := api.Found(err)
+	switch {
+	case e == nil:
+		e = &api.Error{Message: err.Error()}
+	case e.Kind == api.BadInput || e.Kind == api.Forbidden: // it says so itself
+		return e
+	}
+	return &api.Error{Kind: api.BadInput, Hint: e.Hint, Message: "cannot upgrade: " + e.Message + "; nothing was changed"}
 }
 
 func (w World) settle(ctx context.Context, version string, d Daemon, r *Report, say func(string)) error {

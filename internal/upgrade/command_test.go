@@ -31,7 +31,7 @@ func script(name, version string, schema int) string {
 	if name != "custos" {
 		return "#!/bin/sh\necho " + version + "\n"
 	}
-	return fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\nversion*) echo '{\"version\":%q,\"schema\":%d}' ;;\n*check) [ ! -e %s ] || { echo 'custos.toml:1: no'; exit 2; } ;;\n*) exit 9 ;;\nesac\n", version, schema, "\"$HOME/refuses\"")
+	return fmt.Sprintf("#!/bin/sh\ncase \"$*\" in\nversion*) echo '{\"version\":%q,\"schema\":%d}' ;;\n*check) [ ! -e %s ] || { echo 'custos.toml:1: no' >&2; exit 2; } ;;\n*) exit 9 ;;\nesac\n", version, schema, "\"$HOME/refuses\"")
 }
 
 func scripts(t testing.TB, dir, version string, schema int) string {

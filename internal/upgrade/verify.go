@@ -152,7 +152,10 @@ func Proof(ledger, config string, getenv func(string) string) func(ctx context.C
 			argv = []string{"custos", "--config", config, "config", "check"}
 		}
 		if said, err := run(argv...); err != nil {
-			return fmt.Errorf("it cannot read the configuration: %s", fleet.Line(string(said)+" "+err.Error(), 400))
+			if c, ok := errors.AsType[*program.Complaint](err); ok { // with the file, the line and the key
+				said = append(said, c.Says...)
+			}
+			return fmt.Errorf("it cannot read the configuration: %s", fleet.Line(fleet.Redact(string(said)+" "+err.Error()), 400))
 		}
 		return nil
 	}
@@ -184,7 +187,7 @@ func run(ctx context.Context, getenv func(string) string, name string, args ...s
 	ctx, cancel := context.WithTimeout(ctx, proof)
 	defer cancel()
 	env := program.Environ(getenv, "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DBUS_SESSION_BUS_ADDRESS")
-	return program.Run(ctx, program.Call{Argv: append([]string{name}, args...), Env: env, Max: 1 << 20})
+	return program.Run(ctx, program.Call{Argv: append([]string{name}, args...), Env: env, Max: 1 << 20, Heard: 4096})
 }
 
 // Owner says which package manager has put a program where it is, and what exchanges it there

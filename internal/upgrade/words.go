@@ -50,5 +50,9 @@ func (r Report) last() []string {
 	case r.Last == nil || r.Done || r.Last.Phase == Done:
 		return nil
 	}
-	return []string{fmt.Sprintf("The last upgrade, from %s to %s: %s. %s", fleet.Line(r.Last.From, 60), fleet.Line(r.Last.To, 60), r.Last.Phase, fleet.Line(r.Last.Why, 400))}
+	how := string(r.Last.Phase)
+	if r.Last.Phase == CutOff && r.Last.Why != "" {
+		how = "refused"
+	}
+	return []string{fmt.Sprintf("The last upgrade, from %s to %s: %s. %s", fleet.Line(r.Last.From, 60), fleet.Line(r.Last.To, 60), how, fleet.Line(r.Last.Why, 400))}
 }

@@ -28,6 +28,7 @@ type watched struct {
 	status api.Status
 	health api.Health
 	asked  []string
+	bars   string // why who asks may not have it go on as another one; "" for nothing
 }
 
 func newWatched(t *testing.T) *watched {
@@ -53,6 +54,19 @@ func newWatched(t *testing.T) *watched {
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/status", answer(func() any { return w.status }))
 	mux.Handle("GET /v1/health", answer(func() any { return w.health }))
+	mux.HandleFunc("POST /v1/become", func(out http.ResponseWriter, req *http.Request) {
+		var order api.BecomeOrder
+		if err := json.NewDecoder(req.Body).Decode(&order); err != nil || !order.Try {
+			t.Errorf("it is told to go on as %+v, %v", order, err)
+		}
+		if w.bars != "" {
+			e := &api.Error{Kind: api.Forbidden, Message: w.bars}
+			out.WriteHeader(e.HTTPStatus())
+			_ = json.NewEncoder(out).Encode(e)
+			return
+		}
+		_, _ = out.Write([]byte("{}"))
+	})
 	server := &http.Server{Handler: mux}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -83,11 +97,12 @@ func TestADaemonThatIsNotExchanged(t *testing.T) {
 		change func(w *watched)
 		says   string
 	}{
-		"of another version": {func(w *watched) { w.status.Version = "0.0.9" }, "the daemon is 0.0.9, and this program 0.1.0"},
-		"of another place":   {func(w *watched) { w.status.Program = "/opt/custos/custos" }, "the daemon is /opt/custos/custos, and this program "},
-		"of a container":     {func(w *watched) { w.status.PID = 1 }, "start one of a newer image"},
-		"that is not well":   {func(w *watched) { w.health = api.Health{State: api.HealthBlind, Why: "git hangs"} }, "not well"},
-		"without a process":  {func(w *watched) { w.Config.StateDir = t.TempDir() }, "its process is not known"},
+		"of another version":               {func(w *watched) { w.status.Version = "0.0.9" }, "the daemon is 0.0.9, and this program 0.1.0"},
+		"of another place":                 {func(w *watched) { w.status.Program = "/opt/custos/custos" }, "the daemon is /opt/custos/custos, and this program "},
+		"of a container":                   {func(w *watched) { w.status.PID = 1 }, "start one of a newer image"},
+		"that is not well":                 {func(w *watched) { w.health = api.Health{State: api.HealthBlind, Why: "git hangs"} }, "not well"},
+		"that may not be told by who asks": {func(w *watched) { w.bars = "it cannot be shown to be no agent" }, "it cannot be shown to be no agent"},
+		"without a process":                {func(w *watched) { w.Config.StateDir = t.TempDir() }, "its process is not known"},
 		"that nobody can reach": {func(w *watched) {
 			w.Dial = func(context.Context) (*api.Client, error) { return nil, errors.New("no way") }
 		}, "no way"},
