@@ -176,8 +176,8 @@ func (f *custos) counts(t *testing.T, want int) (took, cpu time.Duration) {
 	began, before := time.Now().Add(countAfter), f.cpu(t)
 	f.until(t, "all is counted", 2*time.Minute, func() bool {
 		var costs api.Costs
-		if _, err := f.try(&costs, "cost", "--since", "100d"); err != nil {
-			t.Fatal(err)
+		if said, err := f.try(&costs, "cost", "--since", "100d"); err != nil {
+			t.Fatal(err, said)
 		}
 		return costs.Total.Calls >= want
 	})
