@@ -70,6 +70,8 @@ type Offer struct {
 	Deeds   []Deed    `json:"deeds"`
 	Refused string    `json:"refused,omitempty"` // why that is nothing
 	Hash    string    `json:"hash,omitempty"`    // of all that it would do: for ApproveOrder.Seen
+	// Instead is what a denial begins, by the names of its actions; empty where nothing is done instead.
+	Instead []string `json:"instead,omitempty"`
 }
 
 // SilenceOrder keeps people from being notified of alerts for a while. An empty Rule or

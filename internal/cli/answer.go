@@ -119,6 +119,9 @@ func choiceOf(choices []api.AgentChoice, word string) (name string, err error) {
 		if strings.EqualFold(c.Label, word) {
 			says = append(says, c.Name)
 		}
+		if strings.EqualFold(c.Label, c.Name) {
+			c.Label = ""
+		}
 		names = append(names, flat(strings.TrimSpace(c.Name+" "+c.Label)))
 	}
 	if len(says) == 1 {

@@ -235,9 +235,23 @@ func (c *Control) offer(ctx context.Context, call Call) (api.Offer, error) {
 		out.Deeds = append(out.Deeds, view.Deed(act, c.Teller))
 	}
 	if len(actions) > 0 {
-		out.Hash = c.hashed(actions)
+		out.Hash, out.Instead = c.hashed(actions), c.instead(ctx, actions)
 	}
 	return out, nil
+}
+
+// instead is what a denial of some actions would begin.
+func (c *Control) instead(ctx context.Context, actions []fleet.Action) (names []string) {
+	pass, err := c.Look(ctx, Glance)
+	if err != nil {
+		return nil // then nothing is offered to be denied
+	}
+	for _, a := range actions {
+		if denied := pass.Policy.Abilities[a.Do].Denied; denied != "" && !slices.Contains(names, denied) {
+			names = append(names, denied)
+		}
+	}
+	return names
 }
 
 // somebody is who would approve of what is only looked at: the plan is the same, whoever does.

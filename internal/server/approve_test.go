@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"custos/internal/api"
@@ -49,6 +50,13 @@ func TestApproveWhatWasShown(t *testing.T) {
 	shown, err := client(w).Offer(t.Context(), 3)
 	if err != nil || shown.Number != 3 || shown.Hash == "" || shown.Refused != "" || len(shown.Deeds) != 1 || shown.Deeds[0].Do != "remove-lock" || len(shown.Deeds[0].Commands) != 1 {
 		t.Fatalf("%+v, %v", shown, err)
+	}
+	if len(shown.Instead) != 0 {
+		t.Errorf("nothing is done instead, and it says %v", shown.Instead)
+	}
+	w.pass.Policy.Abilities = map[string]fleet.Ability{"remove-lock": {Denied: "keep-lock"}}
+	if other, err := client(w).Offer(t.Context(), 3); err != nil || !slices.Equal(other.Instead, []string{"keep-lock"}) || other.Hash != shown.Hash {
+		t.Errorf("a denial begins %v, %v", other.Instead, err)
 	}
 	if len(w.approved) != 0 {
 		t.Errorf("to be shown an offer approved of it: %v", w.approved)

@@ -133,26 +133,27 @@ func whatWasDone(asked url.Values, events []api.Event) []outcome {
 		return []outcome{{Says: "It is taken up."}}
 	case "silence":
 		return []outcome{{Says: "Messages about it are held back."}}
-	case "approve":
+	case "approve", "deny":
+		word := map[string]string{"approve": "approved", "deny": "denied"}[asked.Get("done")]
 		var out []outcome
 		for _, id := range asked["begun"] {
-			out = append(out, cameOf(id, events))
+			out = append(out, cameOf(word, id, events))
 		}
 		return out
 	}
 	return nil
 }
 
-// cameOf is how far an action that was approved of has come.
-func cameOf(id string, events []api.Event) outcome {
+// cameOf is how far an action has come that an answer began.
+func cameOf(answered, id string, events []api.Event) outcome {
 	text, begun, over, well := api.Came(id, events)
 	switch {
 	case over:
-		return outcome{Says: "It was approved. " + text, Bad: !well}
+		return outcome{Says: "It was " + answered + ". " + text, Bad: !well}
 	case begun:
-		return outcome{Says: "It is approved, and begun. What comes of it is told here."}
+		return outcome{Says: "It is " + answered + ", and begun. What comes of it is told here."}
 	}
-	return outcome{Says: "It is approved. What becomes of it is not written down yet."}
+	return outcome{Says: "It is " + answered + ". What becomes of it is not written down yet."}
 }
 
 func alertNumber(r *http.Request) (int64, error) {
@@ -190,16 +191,25 @@ func (s *site) silence(ctx context.Context, r *http.Request) (string, error) {
 
 // approve has done what was shown, and nothing else: without its hash nothing is.
 func (s *site) approve(ctx context.Context, r *http.Request) (string, error) {
+	return answered(ctx, r, "approve", s.api.Approve)
+}
+
+// deny has done what is done instead of what was shown.
+func (s *site) deny(ctx context.Context, r *http.Request) (string, error) {
+	return answered(ctx, r, "deny", s.api.Deny)
+}
+
+func answered(ctx context.Context, r *http.Request, as string, do func(context.Context, int64, api.ApproveOrder) (api.Approved, error)) (string, error) {
 	n, err := alertNumber(r)
 	if err != nil {
 		return "", err
 	}
 	seen := r.PostForm.Get("seen")
 	if seen == "" {
-		return "", api.AsBadInput(fmt.Errorf("cannot approve of what was not shown: load the alert again"))
+		return "", api.AsBadInput(fmt.Errorf("cannot %s what was not shown: load the alert again", as))
 	}
-	v, err := s.api.Approve(ctx, n, api.ApproveOrder{Seen: seen, ID: r.PostForm.Get("id"), Digest: r.PostForm.Get("digest")})
-	asked := url.Values{"done": {"approve"}}
+	v, err := do(ctx, n, api.ApproveOrder{Seen: seen, ID: r.PostForm.Get("id"), Digest: r.PostForm.Get("digest")})
+	asked := url.Values{"done": {as}}
 	for _, a := range v.Actions {
 		asked.Add("begun", a.ID)
 	}

@@ -480,6 +480,31 @@ func TestWhatWasShownIsApproved(t *testing.T) {
 	}
 }
 
+// Where a denial has something done instead, the page offers it, for just what it shows; nowhere else.
+func TestWhatWasShownIsDenied(t *testing.T) {
+	w := newWorld(t)
+	w.answers["GET /v1/story"] = api.Story{Alerts: []api.Alert{{Number: 3, Status: "firing", Subject: "vault/ops/pending/a"}}, Events: []api.Event{{Action: "a1", Kind: "action.ended", Text: "reject-vault-item: done"}}}
+	offer := api.Offer{Number: 3, Hash: "h4sh", Deeds: []api.Deed{{Do: "approve-vault-item", Subject: "vault/ops/pending/a"}}}
+	w.answers["GET /v1/alerts/3/offer"] = offer
+	if got := w.get(t, "/alerts/3").Body.String(); strings.Contains(got, "/deny") {
+		t.Errorf("nothing is done instead, and it is offered to be denied: %s", got)
+	}
+	offer.Instead = []string{"reject-vault-item"}
+	w.answers["GET /v1/alerts/3/offer"] = offer
+	w.answers["POST /v1/alerts/3/deny"] = api.Approved{Number: 3, Actions: []api.ApprovedThing{{ID: "a1"}}}
+	if got := text(byID(t, parsed(t, w.get(t, "/alerts/3")), "plan")); !strings.Contains(got, "Deny it: reject-vault-item") {
+		t.Errorf("shown: %s", got)
+	}
+	rec := w.post(t, "/alerts/3/deny", url.Values{"seen": {"h4sh"}})
+	if rec.Code != 303 || leads(rec) != "/alerts/3?begun=a1&done=deny" || w.said["POST /v1/alerts/3/deny"] != `{"by":"","seen":"h4sh"}` {
+		t.Errorf("%s, asked %s", describe(rec), w.said["POST /v1/alerts/3/deny"])
+	}
+	w.asked = nil
+	if rec := w.post(t, "/alerts/3/deny", nil); rec.Code != 400 || w.did() {
+		t.Errorf("without what was shown: %s", describe(rec))
+	}
+}
+
 // Two persons are shown the same form: what each of them sends is a thing of its own.
 func TestTwoPersonsSendTheSameForm(t *testing.T) {
 	w := newWorld(t)

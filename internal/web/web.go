@@ -151,6 +151,7 @@ func (s *site) routes() *http.ServeMux {
 		"POST /alerts/{number}/ack":     s.acknowledge,
 		"POST /alerts/{number}/silence": s.silence,
 		"POST /alerts/{number}/approve": s.approve,
+		"POST /alerts/{number}/deny":    s.deny,
 		"POST /leave":                   s.leave,
 
 		"POST /settings/receivers/{name}/try": s.tryReceiver,
@@ -162,6 +163,7 @@ func (s *site) routes() *http.ServeMux {
 		"POST /hosts/{host}/alerts/{number}/ack":     s.doneThere((*site).acknowledge),
 		"POST /hosts/{host}/alerts/{number}/silence": s.doneThere((*site).silence),
 		"POST /hosts/{host}/alerts/{number}/approve": s.doneThere((*site).approve),
+		"POST /hosts/{host}/alerts/{number}/deny":    s.doneThere((*site).deny),
 
 		"POST /work/gates/{id}/close":      s.closeGate,
 		"POST /mail/{id}/read":             s.readMail,
