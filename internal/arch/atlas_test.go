@@ -22,6 +22,7 @@ func atlas() []row {
 		{pkg: "internal/fleet", pure: true, why: "the words: everyone speaks them, they know no one"},
 		{pkg: "internal/fleet/fleettest", may: "fleet", why: "random values of the words, for tests"},
 		{pkg: "internal/recording", may: "fleet", pure: true, why: "what a plan follows from, as it is written down and read again"},
+		{pkg: "internal/boundary", pure: true, why: "what the kernel is to keep an agent within, for who composes it and for the shim that enforces it: values in, values out"},
 		{pkg: "internal/nearest", pure: true, why: "one guess of what was meant, for whoever reads what people write"},
 		{pkg: "internal/brokentoml", pure: true, why: "what is wrong with a text that is no TOML, for whoever reads what people write"},
 		{pkg: "internal/config", may: "fleet nearest brokentoml", why: "reads text, by the words for amounts; plug-in sections stay raw"},
@@ -97,7 +98,7 @@ func atlas() []row {
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
 		{pkg: "cmd/custos-release", may: "cli config docs release service/unit", why: "makes a release, and is in none: man pages and completions of the command line, the pages, an example"},
-		{pkg: "cmd/custos-shim", may: "sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process"},
+		{pkg: "cmd/custos-shim", may: "boundary sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process, and how a boundary is written down, which it enforces"},
 	}
 }
 
