@@ -69,7 +69,7 @@ func (f *fence) judge() error {
 	}
 	var absent []string
 	for _, path := range f.spec.Keep {
-		if _, err := os.Lstat(path); err != nil {
+		if !isItself(path) {
 			absent = append(absent, path)
 		}
 	}
@@ -78,6 +78,13 @@ func (f *fence) judge() error {
 		return boundary.Lacking(f.spec, f.open)
 	}
 	return nil
+}
+
+// isItself says whether something is at a path, and not behind a link, which could lead elsewhere
+// when it is looked at next.
+func isItself(path string) bool {
+	at, err := filepath.EvalSymlinks(path)
+	return err == nil && at == path
 }
 
 // drop gives back what was made for the agent.

@@ -141,7 +141,7 @@ func wrapping(spec boundary.Spec) []string {
 	for _, path := range slices.Concat(spec.Write, spec.Sockets) {
 		all = append(all, mount{"--bind-try", path})
 	}
-	for _, path := range spec.Keep {
+	for _, path := range slices.DeleteFunc(slices.Clone(spec.Keep), func(path string) bool { return !isItself(path) }) {
 		all = append(all, mount{"--ro-bind-try", path})
 	}
 	slices.SortStableFunc(all, func(a, b mount) int { // what is outside comes before what lies in it

@@ -50,7 +50,7 @@ func (s Spec) Open(abi int, absent []string) (open []string) {
 		case s.By == Landlock:
 			open = append(open, "writing of "+path+", which lies in a tree that it writes")
 		case slices.Contains(absent, path):
-			open = append(open, "making of "+path+", which is not there")
+			open = append(open, "making of "+path+", which is not there, or is a link")
 		}
 	}
 	return open

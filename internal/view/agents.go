@@ -193,6 +193,9 @@ func recordView(r fleet.Registration) *api.AgentRecord {
 	if h := r.Heartbeat; h != nil {
 		out.Heartbeat = "every " + h.Every.String() + ", and " + h.Grace.String() + " of grace"
 	}
+	if b := r.Boundary; b != nil {
+		out.Boundary = &api.Boundary{Name: b.Name, By: b.By, Landlock: b.Landlock, Open: b.Open, Never: b.Never}
+	}
 	if c := r.Checkpoint; c != nil {
 		out.Checkpoint = &api.Checkpoint{At: c.At.Wall.UTC(), Head: c.Head, Ref: c.Ref, Session: c.SessionID,
 			Prompt: fleet.Line(fleet.Redact(c.LastPrompt), 200), Files: append([]string{}, c.Files...)}
