@@ -127,9 +127,9 @@ func TestWhatIsOpen(t *testing.T) {
 		"what is not there can be made": {s, 7, []string{"/home/u/.claude/settings.json"}, []string{"making of /home/u/.claude/settings.json"}},
 		"ports":                         {ports, 7, nil, []string{"UDP"}},
 		"ports before TCP was known":    {ports, 3, nil, []string{"TCP", "signals", "abstract", "UDP"}},
-		"Landlock 7":                    {boundary.Compose(land), 7, nil, []string{"unix sockets", "settings.json", "commondir", "gitdir", "mine/.git"}},
-		"Landlock 9":                    {boundary.Compose(land), 9, nil, []string{"settings.json", "commondir", "gitdir", "mine/.git"}},
-		"Landlock 2":                    {boundary.Compose(land), 2, nil, []string{"cutting short", "ioctl", "signals", "abstract", "unix sockets", "settings.json", "commondir", "gitdir", "mine/.git"}},
+		"Landlock 7":                    {boundary.Compose(land), 7, nil, []string{"unix sockets", "settings.json, /r/.git/worktrees/mine/commondir"}},
+		"Landlock 9":                    {boundary.Compose(land), 9, nil, []string{"settings.json, /r/.git/worktrees/mine/commondir"}},
+		"Landlock 2":                    {boundary.Compose(land), 2, nil, []string{"cutting short", "ioctl", "signals", "abstract", "unix sockets", "settings.json, /r/.git/worktrees/mine/commondir"}},
 	} {
 		open := c.spec.Open(c.abi, c.absent)
 		ok := len(open) == len(c.want)

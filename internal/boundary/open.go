@@ -45,11 +45,11 @@ func (s Spec) Open(abi int, absent []string) (open []string) {
 			open = append(open, l.of(abi))
 		}
 	}
+	if s.By == Landlock && len(s.Keep) > 0 {
+		return append(open, "writing of what lies in trees that it writes: "+strings.Join(s.Keep, ", "))
+	}
 	for _, path := range s.Keep {
-		switch {
-		case s.By == Landlock:
-			open = append(open, "writing of "+path+", which lies in a tree that it writes")
-		case slices.Contains(absent, path):
+		if slices.Contains(absent, path) {
 			open = append(open, "making of "+path+", which is not there, or is a link")
 		}
 	}
@@ -76,9 +76,9 @@ func (s Spec) Never() []string {
 
 // Lacking is the error of a start that is refused.
 func Lacking(s Spec, open []string) error {
-	hint := "or say missing = \"say\""
+	hint := "say missing = \"say\""
 	if s.By == Landlock {
-		hint = "use by = \"bwrap\", " + hint
+		hint = "use by = \"bwrap\", or " + hint
 	}
-	return fmt.Errorf("boundary %q cannot be held here: open would be %s: %s", s.Name, strings.Join(open, "; "), hint)
+	return fmt.Errorf("boundary %q cannot be held here (%s); open would be: %s", s.Name, hint, strings.Join(open, "; "))
 }
