@@ -80,6 +80,37 @@ func (f *fence) judge() error {
 	return nil
 }
 
+// caps are the options with the caps of the boundary, where those are smaller.
+func (f *fence) caps(o options) options {
+	if f == nil {
+		return o
+	}
+	if f.spec.Memory > 0 && (o.memoryMax == 0 || f.spec.Memory < o.memoryMax) {
+		o.memoryMax = f.spec.Memory
+	}
+	o.processes = f.spec.Procs
+	return o
+}
+
+// capped judges, as judge does, the caps that were made.
+func (f *fence) capped(p place) error {
+	if f == nil {
+		return nil
+	}
+	var open []string
+	if f.spec.Memory > 0 && p.cap != "cgroup" {
+		open = append(open, "memory without a cap ("+p.why+")")
+	}
+	if f.spec.Procs > 0 && p.procs != "" {
+		open = append(open, "processes without number ("+p.procs+")")
+	}
+	f.open = append(f.open, open...)
+	if len(open) > 0 && f.spec.Missing != boundary.Say {
+		return boundary.Lacking(f.spec, open)
+	}
+	return nil
+}
+
 // isItself says whether something is at a path, and not behind a link, which could lead elsewhere
 // when it is looked at next.
 func isItself(path string) bool {

@@ -49,6 +49,27 @@ func newYard(t *testing.T) *yard {
 	} {
 		y.put(at(name), text)
 	}
+	for _, socket := range []string{y.docker, filepath.Join(y.state, "custos.sock"), filepath.Join(y.state, "hook.sock"), "@" + dir} {
+		y.listen("unix", socket)
+	}
+	if err := os.Mkdir(y.mine, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	y.tcp = y.listen("tcp", "127.0.0.1:0")
+	y.sibling = exec.Command("sleep", "600")
+	y.sibling.Dir = dir
+	if err := y.sibling.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { y.sibling.Process.Kill(); y.sibling.Wait() })
+	return y
+}
+
+// repositories is a yard with a repository, its worktrees, and a clone.
+func repositories(t *testing.T) *yard {
+	t.Helper()
+	y := newYard(t)
+	dir, at := y.dir, func(name string) string { return filepath.Join(y.dir, name) }
 	y.git(dir, "init", "-q", "main")
 	for i := range 3 {
 		y.put(filepath.Join(y.main, "file"), fmt.Sprintln(i))
@@ -64,16 +85,6 @@ func newYard(t *testing.T) *yard {
 	y.git(dir, "clone", "-q", "origin.git", "clone")
 	y.put(filepath.Join(y.clone, ".git/hooks/sample"), "")
 	y.put(filepath.Join(y.main, ".git/hooks/sample"), "")
-	for _, socket := range []string{y.docker, filepath.Join(y.state, "custos.sock"), filepath.Join(y.state, "hook.sock"), "@" + dir} {
-		y.listen("unix", socket)
-	}
-	y.tcp = y.listen("tcp", "127.0.0.1:0")
-	y.sibling = exec.Command("sleep", "600")
-	y.sibling.Dir = y.other
-	if err := y.sibling.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { y.sibling.Process.Kill(); y.sibling.Wait() })
 	return y
 }
 
@@ -135,6 +146,9 @@ func (y *yard) places(by, tree string) boundary.Places {
 		Write:   []string{filepath.Join(y.dir, "origin.git")},
 		Sockets: []string{filepath.Join(y.state, "hook.sock")},
 	}
+	if _, err := os.Lstat(y.main); err != nil { // no repository was made
+		p.Git, p.Dir = boundary.Git{}, tree
+	}
 	if tree == y.clone {
 		p.Git.Dir, p.Git.Common = filepath.Join(tree, ".git"), filepath.Join(tree, ".git")
 	}
@@ -153,7 +167,7 @@ func (y *yard) within(p boundary.Places, env []string, argv ...string) (string, 
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		y.Fatal(err)
 	}
-	launch := slices.Concat([]string{launchHead, p.Git.Top, fmt.Sprint(len(argv))}, argv, y.env(), env)
+	launch := slices.Concat([]string{launchHead, p.Git.Top + p.Dir, fmt.Sprint(len(argv))}, argv, y.env(), env)
 	y.put(filepath.Join(dir, "launch"), strings.Join(launch, "\x00")+"\x00")
 	cmd := start(y.T, dir, "--boundary", file, "--from", filepath.Join(dir, "launch"))
 	status := code(y.T, cmd)
@@ -219,7 +233,7 @@ var tries = []try{
 		return errors.Join(os.Link(y.home+"/.ssh/id", y.mine+"/hard"), reads(y.mine+"/hard"))
 	}},
 	{name: "read a key by the root of another process", do: func(y tried) error { return reads("/proc/" + y.sibling + "/root" + y.home + "/.ssh/id") }},
-	{name: "read a file by the folder of another process", do: func(y tried) error { return reads("/proc/" + y.sibling + "/cwd/file") }},
+	{name: "read a file by the folder of another process", do: func(y tried) error { return reads("/proc/" + y.sibling + "/cwd/state/custos.db") }},
 	{name: "read the memory of another process", do: func(y tried) error { return reads("/proc/" + y.sibling + "/environ") }},
 	{name: "cut a key short", do: func(y tried) error { return os.Truncate(y.home+"/.ssh/id", 0) }, open: noTruncate, said: "cutting short"},
 	{name: "change who may read a key", do: func(y tried) error { return os.Chmod(y.home+"/.ssh/id", 0o666) }, open: landlockOnly, said: "changes of their mode"},
@@ -372,7 +386,7 @@ func TestHostileAgent(t *testing.T) {
 		for _, kind := range []string{"worktree", "clone"} {
 			t.Run(by+"/"+kind, func(t *testing.T) {
 				canHold(t, by)
-				y := newYard(t)
+				y := repositories(t)
 				tree := map[string]string{"worktree": y.mine, "clone": y.clone}[kind]
 				out, s := y.within(y.places(by, tree), nil, y.self(), "--try", y.home, y.main, tree, y.other, y.state, y.docker, y.dir, y.tcp, y.tmp, fmt.Sprint(y.sibling.Process.Pid))
 				record := strings.Join(slices.Concat(s.Boundary.Open, s.Boundary.Never), "\n")
@@ -397,7 +411,7 @@ func TestHostileAgent(t *testing.T) {
 
 // Without a boundary all of it works that a person could do: the test above can fail.
 func TestHostileAgentWithoutBoundary(t *testing.T) {
-	y := newYard(t)
+	y := repositories(t)
 	cmd := exec.Command(y.self(), "--try", y.home, y.main, y.mine, y.other, y.state, y.docker, y.dir, y.tcp, y.tmp, fmt.Sprint(y.sibling.Process.Pid))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -453,7 +467,7 @@ func TestAgentWorksWithin(t *testing.T) {
 		for _, kind := range []string{"worktree", "clone"} {
 			t.Run(by+"/"+kind, func(t *testing.T) {
 				canHold(t, by)
-				y := newYard(t)
+				y := repositories(t)
 				tree, branch := y.mine, "BRANCH=mine"
 				if kind == "clone" {
 					tree, branch = y.clone, "BRANCH=main"

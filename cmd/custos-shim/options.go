@@ -19,6 +19,7 @@ type options struct {
 	input     bool
 	logMax    int64  // bytes kept of each stream
 	memoryMax int64  // bytes; 0: no cap asked for
+	processes int64  // how many there may be; 0: no cap asked for. Only a boundary asks for it
 	cgroup    string // a delegated cgroup v2 folder, to put the agent's own below
 	from      string // file that holds argv, environment and folder
 	boundary  string // file that says what the agent is kept within; empty: nothing

@@ -113,8 +113,12 @@ func (s *shim) start(environ []string, cwd string) (<-chan os.Signal, error) {
 		return nil, err
 	}
 	signals := hear()
-	s.place = newPlace(s.o)
-	if err := s.fork(path, l); err != nil {
+	s.place = newPlace(s.fence.caps(s.o))
+	err = s.fence.capped(s.place)
+	if err == nil {
+		err = s.fork(path, l)
+	}
+	if err != nil {
 		s.place.drop()
 		s.fence.drop()
 		return nil, err
@@ -151,7 +155,7 @@ func (s *shim) fork(path string, l launch) error {
 		attr.Env, launch = s.fence.environ(attr.Env), s.fence.start
 	}
 	pid, err := launch(path, l.argv, attr)
-	if err != nil && attr.Sys.UseCgroupFD {
+	if err != nil && attr.Sys.UseCgroupFD && s.fence == nil {
 		s.place.drop()
 		s.place = place{cap: "none", why: "cannot start in the cgroup: " + err.Error(), ooms: s.place.ooms, oomsOK: s.place.oomsOK && s.place.cap == "none"}
 		attr.Sys.UseCgroupFD = false

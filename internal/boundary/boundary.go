@@ -49,8 +49,10 @@ type Spec struct {
 	Sockets []string `json:"sockets,omitempty"` // unix sockets that are reached
 	Network string   `json:"network"`
 	Ports   []int    `json:"ports,omitempty"`
-	Tmp     string   `json:"tmp,omitempty"`    // made for the agent, and removed with it
-	Steers  string   `json:"steers,omitempty"` // a git folder in which it makes files: what git does there for others is up to it
+	Tmp     string   `json:"tmp,omitempty"`       // made for the agent, and removed with it
+	Memory  int64    `json:"memory,omitempty"`    // bytes that its processes may use; 0: no cap
+	Procs   int64    `json:"processes,omitempty"` // how many there may be at once; 0: no cap
+	Steers  string   `json:"steers,omitempty"`    // a git folder in which it makes files: what git does there for others is up to it
 }
 
 // Text is the spec as it is written down.
@@ -96,6 +98,8 @@ func (s Spec) check() error {
 		return fmt.Errorf("network is %q: want %s, %s or %s", s.Network, NetOpen, NetClosed, NetPorts)
 	case (s.Network == NetPorts) != (len(s.Ports) > 0):
 		return fmt.Errorf("network is %q, with %d ports", s.Network, len(s.Ports))
+	case s.Memory < 0 || s.Procs < 0:
+		return errors.New("a cap is negative")
 	case len(s.Read) == 0 || len(s.Write) == 0:
 		return errors.New("it has no tree to read, or none to write")
 	}

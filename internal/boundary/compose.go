@@ -9,6 +9,7 @@ import (
 type Places struct {
 	Name, By, Missing, Network string
 	Ports                      []int
+	Memory, Procs              int64
 
 	Dir     string   // where the agent works, if it is in no worktree
 	Git     Git      // the worktree that it works in
@@ -50,7 +51,7 @@ var Caches = map[string][]string{
 
 // Compose makes a boundary of places.
 func Compose(p Places) Spec {
-	s := Spec{V: Version, Name: p.Name, By: p.By, Missing: p.Missing, Network: p.Network, Ports: p.Ports, Sockets: p.Sockets, Tmp: p.Tmp}
+	s := Spec{V: Version, Name: p.Name, By: p.By, Missing: p.Missing, Network: p.Network, Ports: p.Ports, Sockets: p.Sockets, Tmp: p.Tmp, Memory: p.Memory, Procs: p.Procs}
 	s.Read = slices.Concat(System, p.Read, p.Config)
 	s.Write = slices.Concat(p.Write, p.State)
 	s.Keep = slices.Clone(p.Config)

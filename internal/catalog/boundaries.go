@@ -28,6 +28,7 @@ type boundarySection struct {
 	Missing string   `toml:"missing"`
 	Refs    bool     `toml:"lock_refs"` // in a linked worktree: references can be removed
 	Memory  string   `toml:"memory" is:"size"`
+	Procs   int64    `toml:"processes" is:"0..1000000"`
 }
 
 // Boundaries reads the sections [boundary.NAME], in the order of their names.
@@ -55,7 +56,7 @@ func Boundaries(cfg config.Config) (out []agentrun.Bounds, err error) {
 }
 
 func (s boundarySection) bounds(name string, cfg config.Config) (agentrun.Bounds, error) {
-	b := agentrun.Bounds{Name: name, By: s.By, Roles: s.Roles, Caches: s.Caches, Ports: s.Ports, LockRefs: s.Refs,
+	b := agentrun.Bounds{Name: name, By: s.By, Roles: s.Roles, Caches: s.Caches, Ports: s.Ports, LockRefs: s.Refs, Processes: s.Procs,
 		Network: cmp.Or(s.Network, boundary.NetOpen), Missing: cmp.Or(s.Missing, boundary.Refuse)}
 	if len(s.Ports) > 0 && s.Network == "" {
 		b.Network = boundary.NetPorts

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -10,14 +11,14 @@ import (
 )
 
 func TestBoundariesAreRead(t *testing.T) {
-	w, err := world(t, "[boundary.b]\nby = \"bwrap\"\nroles = [\"dev\"]\nread = [\"/srv/docs/\"]\ncaches = [\"go\"]\nports = [443]\nmemory = \"1GiB\"\n[boundary.a]\nby = \"landlock\"\nmissing = \"say\"\nlock_refs = true\n[launch]\nboundary = \"a\"\n")
+	w, err := world(t, "[boundary.b]\nby = \"bwrap\"\nroles = [\"dev\"]\nread = [\"/srv/docs/\"]\ncaches = [\"go\"]\nports = [443]\nmemory = \"1GiB\"\nprocesses = 500\n[boundary.a]\nby = \"landlock\"\nmissing = \"say\"\nlock_refs = true\n[launch]\nboundary = \"a\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := Boundaries(w.Config)
 	want := []agentrun.Bounds{
 		{Name: "a", By: "landlock", Missing: "say", Network: "open", LockRefs: true},
-		{Name: "b", By: "bwrap", Missing: "refuse", Network: "ports", Roles: []string{"dev"}, Read: []string{"/srv/docs"}, Caches: []string{"go"}, Ports: []int{443}, MemoryMax: 1 << 30},
+		{Name: "b", By: "bwrap", Missing: "refuse", Network: "ports", Roles: []string{"dev"}, Read: []string{"/srv/docs"}, Caches: []string{"go"}, Ports: []int{443}, MemoryMax: 1 << 30, Processes: 500},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -50,5 +51,27 @@ func TestBoundariesThatMeanNothing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// Each piece of configuration on the page is read, and means what is needed.
+func TestTheBoundariesOfThePageAreRead(t *testing.T) {
+	page, err := os.ReadFile("../../docs/boundary.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```toml\n")[1:]
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		w, err := world(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, err := Boundaries(w.Config); err != nil || len(all) != 1 {
+			t.Errorf("%s: %+v, %v", text, all, err)
+		}
+	}
+	if len(blocks) == 0 {
+		t.Error("the page has none")
 	}
 }

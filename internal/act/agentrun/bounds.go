@@ -23,7 +23,7 @@ type Bounds struct {
 	Caches                     []string
 	Ports                      []int
 	LockRefs                   bool
-	MemoryMax                  int64 // bytes; 0: no cap
+	MemoryMax, Processes       int64 // bytes, and how many; 0: no cap
 }
 
 // boundsOf is what an agent is kept within: what names its role, or else what is for all.
@@ -58,7 +58,7 @@ func (l *Launcher) bound(b *Begin) error {
 
 func (l *Launcher) spec(b Begin) (boundary.Spec, error) {
 	bounds, home := *b.Bounds, variable(b.Launch.Env, "HOME")
-	p := boundary.Places{Name: bounds.Name, By: bounds.By, Missing: bounds.Missing, Network: bounds.Network, Ports: bounds.Ports,
+	p := boundary.Places{Name: bounds.Name, By: bounds.By, Missing: bounds.Missing, Network: bounds.Network, Ports: bounds.Ports, Memory: bounds.MemoryMax, Procs: bounds.Processes,
 		Read: bounds.Read, Write: bounds.Write, Caches: bounds.Caches, Home: home, Tmp: filepath.Join(os.TempDir(), "custos-"+b.Launch.Instance)}
 	if !filepath.IsAbs(home) {
 		return boundary.Spec{}, errors.New("the agent has no home folder")

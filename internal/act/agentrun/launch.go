@@ -167,7 +167,6 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 	b.kind = kind
 	if bounds, ok := l.boundsOf(r.Role); ok {
 		b.Bounds = &bounds
-		b.Launch.MemoryMax = leastCap(r.MemoryMax, bounds.MemoryMax)
 	}
 	if b.ConfigDir, err = l.configDir(r, kind, how); err != nil {
 		return b, err
@@ -177,14 +176,6 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 	}
 	b.Launch.Env, b.Missing = l.environment(r, b.Command, env)
 	return b, b.Launch.Check()
-}
-
-// leastCap is the smaller of two caps, of which 0 is none.
-func leastCap(a, b int64) int64 {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // hooks adds what makes the agent tell of itself; a kind without hooks is started
