@@ -507,10 +507,10 @@ func TestAgentBuildsWithin(t *testing.T) {
 			canHold(t, by)
 			y := newYard(t)
 			y.put(filepath.Join(y.mine, "go.mod"), "module example.org/m\n\ngo 1.21\n")
-			y.put(filepath.Join(y.mine, "m_test.go"), "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestTmp(t *testing.T) {\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n")
+			y.put(filepath.Join(y.mine, "m_test.go"), "package m\n\nimport (\n\t\"net\"\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestLoopback(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\tif err == nil {\n\t\t_, err = net.Dial(\"tcp\", l.Addr().String())\n\t}\n\tif has := err == nil; has != (os.Getenv(\"BY\") == \"bwrap\") {\n\t\tt.Errorf(\"loopback: %v, %v\", has, err)\n\t}\n}\n\nfunc TestTmp(t *testing.T) {\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n")
 			p := y.places(by, y.mine)
 			p.Read, p.Write = append(p.Read, paths[0]), append(p.Write, paths[1])
-			env := []string{"GOCACHE=" + paths[1], "GOMODCACHE=" + paths[2], "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "CGO_ENABLED=0"}
+			env := []string{"GOCACHE=" + paths[1], "GOMODCACHE=" + paths[2], "GOFLAGS=-mod=mod", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "CGO_ENABLED=0", "BY=" + by}
 			if out, _ := y.within(p, env, "go", "test", "./..."); !strings.HasSuffix(out, "[0]") {
 				t.Errorf("it cannot build and test: %s", out)
 			}

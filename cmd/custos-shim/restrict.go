@@ -62,7 +62,7 @@ func restrict(spec boundary.Spec) error {
 	if spec.Network == boundary.NetOpen {
 		return nil
 	}
-	return filterSockets(spec.Network == boundary.NetPorts)
+	return filterSockets(spec.Network == boundary.NetPorts || spec.By == boundary.Bwrap) // which has a loopback of its own
 }
 
 // rulesOf are Landlock's rules. Where bwrap keeps the files, Landlock keeps the rest.
@@ -72,10 +72,10 @@ func rulesOf(spec boundary.Spec, config *landlock.Config) (rules []landlock.Rule
 	} else if rules, err = fileRules(spec, config.HandledAccessFS); err != nil {
 		return nil, err
 	}
-	switch spec.Network {
-	case boundary.NetOpen:
+	switch {
+	case spec.Network == boundary.NetOpen, spec.Network == boundary.NetClosed && spec.By == boundary.Bwrap:
 		config.HandledAccessNet = 0
-	case boundary.NetPorts: // to listen is no way out
+	case spec.Network == boundary.NetPorts: // to listen is no way out
 		config.HandledAccessNet &= ll.AccessNetConnectTCP | ll.AccessNetConnectSendUDP
 		for _, port := range spec.Ports {
 			if config.HandledAccessNet&ll.AccessNetConnectTCP != 0 {
