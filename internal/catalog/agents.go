@@ -68,7 +68,8 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := agentrun.LauncherOptions{World: w.agents(), Accounts: accounts, Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config), Bounds: bounds}
+	o := agentrun.LauncherOptions{World: w.agents(), Accounts: accounts, Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config), Bounds: bounds,
+		Spared: []string{w.Config.StateDir, w.Config.File}}
 	if w.Own.Hook != "" {
 		o.HookSocket = hookwire.Socket(w.Own.Run)
 	}

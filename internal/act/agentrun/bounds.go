@@ -83,8 +83,7 @@ func (l *Launcher) spec(b Begin) (boundary.Spec, error) {
 
 // spares refuses a boundary in which Custos's own files lie: whoever writes them is kept by nothing.
 func (l *Launcher) spares(s boundary.Spec) error {
-	own := []string{l.Shims, l.o.Run}
-	for _, mine := range own {
+	for _, mine := range append([]string{l.Shims, l.o.Run}, l.o.Spared...) {
 		if mine == "" {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 func (g *ground) bounded(b agentrun.Bounds) *agentrun.Launcher {
 	g.t.Helper()
 	l, err := agentrun.NewLauncher(agentrun.LauncherOptions{World: g.world, Run: g.run, Hook: filepath.Join(binaries, "custos-hook"), Bounds: []agentrun.Bounds{b},
-		HookSocket: filepath.Join(g.run, "hook.sock"), Environ: func() []string {
+		HookSocket: filepath.Join(g.run, "hook.sock"), Spared: []string{filepath.Join(g.home, ".config/custos/custos.toml")}, Environ: func() []string {
 			return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "LANG=C.UTF-8"}
 		}})
 	if err != nil {
@@ -121,7 +121,10 @@ func TestBoundariesThatWouldOpenWhatIsNotTheAgents(t *testing.T) {
 			t.Errorf("%s: it started, within %s: %v", name, b.Launch.Boundary, err)
 		}
 	}
-	if b, err := g.begun(l, "dev", filepath.Dir(g.world.Shims), "true"); err == nil || !strings.Contains(err.Error(), "Custos's own files") {
-		t.Errorf("it started, within %s: %v", b.Launch.Boundary, err)
+	put(filepath.Join(g.home, ".config/custos/custos.toml"), "")
+	for _, dir := range []string{filepath.Dir(g.world.Shims), g.home, filepath.Join(g.home, ".config")} {
+		if b, err := g.begun(l, "dev", dir, "true"); err == nil || !strings.Contains(err.Error(), "Custos's own files") {
+			t.Errorf("it started in %s, within %s: %v", dir, b.Launch.Boundary, err)
+		}
 	}
 }

@@ -46,12 +46,14 @@ type LauncherOptions struct {
 	Accounts fleet.Accounts `toml:"-"`
 	Bounds   []Bounds       `toml:"-"` // what agents may be kept within
 	// HookSocket is what hooks post to, which agents reach from within; empty: nothing.
-	HookSocket string          `toml:"-"`
-	Run        string          `toml:"-"` // folder of the hooks' socket and files; absolute
-	Tools      string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
-	Hook       string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
-	Program    string          `toml:"-"` // custos's own executable; empty: no tools are offered
-	Environ    func() []string `toml:"-"` // default os.Environ
+	HookSocket string `toml:"-"`
+	// Spared are folders and files of Custos, besides Run and Shims, that no boundary opens.
+	Spared  []string        `toml:"-"`
+	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
+	Tools   string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
+	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
+	Program string          `toml:"-"` // custos's own executable; empty: no tools are offered
+	Environ func() []string `toml:"-"` // default os.Environ
 }
 
 // Launcher starts agents.
