@@ -18,8 +18,9 @@ import (
 type place struct {
 	folder *os.File // nil: it has none
 	path   string
-	cap    string // cgroup or none
+	cap    string // of its memory: cgroup or none
 	why    string // why none
+	procs  string // why the number of its processes is not capped; empty: it is, or no cap was asked for
 	ooms   uint64 // OOM kills counted before the agent began
 	oomsOK bool
 }
@@ -32,6 +33,9 @@ func newPlace(o options) place {
 	if o.memoryMax > 0 {
 		p.why = "no delegated cgroup was given"
 	}
+	if o.processes > 0 {
+		p.procs = "no delegated cgroup was given"
+	}
 	if o.cgroup != "" {
 		p.make(o)
 	}
@@ -42,25 +46,54 @@ func newPlace(o options) place {
 func (p *place) make(o options) {
 	enable := filepath.Join(o.cgroup, "cgroup.subtree_control")
 	if text, err := readFile(filepath.Join(o.cgroup, "cgroup.controllers")); err != nil {
-		p.why = fmt.Sprintf("%s is no cgroup v2 folder that can be read", o.cgroup)
+		p.cannot(o, fmt.Sprintf("%s is no cgroup v2 folder that can be read", o.cgroup))
 		return
-	} else if o.memoryMax > 0 && contains(string(text), "memory") {
-		_ = write(enable, "+memory") // memory.max below tells whether it worked
+	} else {
+		if o.memoryMax > 0 && contains(string(text), "memory") {
+			_ = write(enable, "+memory") // memory.max below tells whether it worked
+		}
+		if o.processes > 0 && contains(string(text), "pids") {
+			_ = write(enable, "+pids")
+		}
 	}
 	path := filepath.Join(o.cgroup, "custos-"+o.key)
 	if err := os.Mkdir(path, 0o755); err != nil {
-		p.why = "cannot make a cgroup: " + err.Error()
+		p.cannot(o, "cannot make a cgroup: "+err.Error())
 		return
 	}
 	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		os.Remove(path)
-		p.why = "cannot open the cgroup: " + err.Error()
+		p.cannot(o, "cannot open the cgroup: "+err.Error())
 		return
 	}
 	p.folder, p.path = folder, path
 	if o.memoryMax > 0 {
 		p.limit(o.memoryMax)
+	}
+	if o.processes > 0 {
+		p.limitProcesses(o.processes)
+	}
+}
+
+// cannot says why no cap is in force.
+func (p *place) cannot(o options, why string) {
+	p.why = why
+	if o.processes > 0 {
+		p.procs = why
+	}
+}
+
+// limitProcesses caps how many processes and threads the agent's cgroup has at once.
+func (p *place) limitProcesses(most int64) {
+	err := write(filepath.Join(p.path, "pids.max"), strconv.FormatInt(most, 10))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.procs = "the pids controller is not delegated"
+	case err != nil:
+		p.procs = "cannot set pids.max: " + err.Error()
+	default:
+		p.procs = ""
 	}
 }
 

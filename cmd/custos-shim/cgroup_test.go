@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"custos/internal/boundary"
 )
 
 // controlled is a folder with the files that the kernel makes in a cgroup whose
@@ -66,6 +68,48 @@ func TestLimit(t *testing.T) {
 	refuse(t, p, "memory.swap.max")
 	if p.limit(64 << 20); p.cap != "cgroup" || !strings.HasPrefix(p.why, "its swap is not capped: ") {
 		t.Errorf("swap refused: %+v", p)
+	}
+}
+
+// The number of processes is capped beside memory, or it is said why not.
+func TestLimitProcesses(t *testing.T) {
+	p := controlled(t)
+	if p.limitProcesses(100); p.procs != "the pids controller is not delegated" {
+		t.Errorf("without the controller: %+v", p)
+	}
+	if err := os.WriteFile(filepath.Join(p.path, "pids.max"), []byte("max\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p.limitProcesses(100); p.procs != "" || !strings.HasPrefix(content(t, p, "pids.max"), "100") {
+		t.Errorf("%+v, %q", p, content(t, p, "pids.max"))
+	}
+	refuse(t, p, "pids.max")
+	if p.limitProcesses(100); !strings.HasPrefix(p.procs, "cannot set pids.max: ") {
+		t.Errorf("refused: %+v", p)
+	}
+}
+
+// What a boundary caps and nothing can cap refuses the start, or is on its record.
+func TestCapsOfABoundary(t *testing.T) {
+	f := &fence{spec: boundary.Spec{Name: "b", By: boundary.Bwrap, Missing: boundary.Refuse, Memory: 1 << 20, Procs: 10}}
+	o := f.caps(options{memoryMax: 1 << 30})
+	if o.memoryMax != 1<<20 || o.processes != 10 || f.caps(options{memoryMax: 1}).memoryMax != 1 || f.caps(options{}).memoryMax != 1<<20 {
+		t.Errorf("%+v", o)
+	}
+	p := newPlace(o)
+	if err := f.capped(p); err == nil || !strings.Contains(err.Error(), "memory without a cap") || !strings.Contains(err.Error(), "processes without number") {
+		t.Errorf("it starts: %v", err)
+	}
+	f.open, f.spec.Missing = nil, boundary.Say
+	if err := f.capped(p); err != nil || len(f.open) != 2 {
+		t.Errorf("%v, open %q", err, f.open)
+	}
+	p.cap, p.procs, f.open = "cgroup", "", nil
+	if err := f.capped(p); err != nil || len(f.open) != 0 {
+		t.Errorf("%v, open %q", err, f.open)
+	}
+	if err := (*fence)(nil).capped(newPlace(options{})); err != nil {
+		t.Error(err)
 	}
 }
 

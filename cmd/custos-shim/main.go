@@ -43,5 +43,8 @@ func main() {
 		fmt.Println(version)
 		return
 	}
+	if isLauncher(os.Args[1:]) {
+		os.Exit(become(os.Args[1:]))
+	}
 	os.Exit(run(os.Args[1:], os.Environ()))
 }

@@ -19,8 +19,10 @@ type options struct {
 	input     bool
 	logMax    int64  // bytes kept of each stream
 	memoryMax int64  // bytes; 0: no cap asked for
+	processes int64  // how many there may be; 0: no cap asked for. Only a boundary asks for it
 	cgroup    string // a delegated cgroup v2 folder, to put the agent's own below
 	from      string // file that holds argv, environment and folder
+	boundary  string // file that says what the agent is kept within; empty: nothing
 	argv      []string
 }
 
@@ -39,6 +41,7 @@ func parseOptions(args []string) (options, error) {
 	f.Int64Var(&o.memoryMax, "memory-max", 0, "bytes of memory the agent's tree may use")
 	f.StringVar(&o.cgroup, "cgroup", "", "delegated cgroup v2 folder")
 	f.StringVar(&o.from, "from", "", "file with argv, environment and folder; removed once read")
+	f.StringVar(&o.boundary, "boundary", "", "file with the boundary that the agent is kept within")
 	if err := f.Parse(args); err != nil {
 		return o, fmt.Errorf("cannot read the command line: %w", err)
 	}
@@ -62,7 +65,7 @@ func (o options) absolute() (options, error) {
 	case (o.from == "") == (len(o.argv) == 0):
 		return o, errors.New("cannot start: want either --from FILE or a command line after --")
 	}
-	for _, p := range []*string{&o.dir, &o.cgroup, &o.from} {
+	for _, p := range []*string{&o.dir, &o.cgroup, &o.from, &o.boundary} {
 		if *p == "" {
 			continue
 		}

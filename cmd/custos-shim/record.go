@@ -49,6 +49,17 @@ type started struct {
 	Cap       string  `json:"cap"` // which memory cap is in force: cgroup or none
 	CapWhy    string  `json:"cap_why,omitempty"`
 	Cgroup    string  `json:"cgroup,omitempty"`
+
+	Boundary *bounded `json:"boundary,omitempty"`
+}
+
+// bounded is the boundary that an agent was started within.
+type bounded struct {
+	Name  string   `json:"name"`
+	By    string   `json:"by"`
+	ABI   int      `json:"abi"`             // version of the kernel's Landlock; 0: none
+	Open  []string `json:"open,omitempty"`  // what was asked for and is not held
+	Never []string `json:"never,omitempty"` // what it holds on no kernel
 }
 
 type failed struct {

@@ -34,7 +34,8 @@ type shim struct {
 	agent   process
 	place   place
 	streams streams
-	logs    *logs // nil in a pane
+	fence   *fence // nil: the agent is kept within nothing
+	logs    *logs  // nil in a pane
 	exit    *reserved
 
 	mu   sync.Mutex // held while the agent's pid is used or given back
@@ -108,10 +109,18 @@ func (s *shim) start(environ []string, cwd string) (<-chan os.Signal, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
+	if s.fence, err = newFence(s.o.boundary); err != nil {
+		return nil, err
+	}
 	signals := hear()
-	s.place = newPlace(s.o)
-	if err := s.fork(path, l); err != nil {
+	s.place = newPlace(s.fence.caps(s.o))
+	err = s.fence.capped(s.place)
+	if err == nil {
+		err = s.fork(path, l)
+	}
+	if err != nil {
 		s.place.drop()
+		s.fence.drop()
 		return nil, err
 	}
 	s.streams.letGo()
@@ -141,12 +150,16 @@ func (s *shim) fork(path string, l launch) error {
 	for _, f := range s.streams.files {
 		attr.Files = append(attr.Files, f.Fd())
 	}
-	pid, err := syscall.ForkExec(path, l.argv, attr)
-	if err != nil && attr.Sys.UseCgroupFD {
+	launch := syscall.ForkExec
+	if s.fence != nil {
+		attr.Env, launch = s.fence.environ(attr.Env), s.fence.start
+	}
+	pid, err := launch(path, l.argv, attr)
+	if err != nil && attr.Sys.UseCgroupFD && s.fence == nil {
 		s.place.drop()
 		s.place = place{cap: "none", why: "cannot start in the cgroup: " + err.Error(), ooms: s.place.ooms, oomsOK: s.place.oomsOK && s.place.cap == "none"}
 		attr.Sys.UseCgroupFD = false
-		pid, err = syscall.ForkExec(path, l.argv, attr)
+		pid, err = launch(path, l.argv, attr)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot start %q: %w", l.argv[0], err)
@@ -172,6 +185,9 @@ func (s *shim) record() started {
 	}
 	if s.o.headless {
 		r.LogMax = s.o.logMax
+	}
+	if s.fence != nil {
+		r.Boundary = &bounded{Name: s.fence.spec.Name, By: s.fence.spec.By, ABI: landlockABI(), Open: s.fence.open, Never: s.fence.spec.Never()}
 	}
 	return r
 }
@@ -230,6 +246,7 @@ func (s *shim) writeLeft() {
 // leave gives back what is the shim's.
 func (s *shim) leave() {
 	s.place.drop()
+	s.fence.drop()
 	_ = os.Remove(filepath.Join(s.o.dir, "stdin"))
 	if s.logs != nil {
 		s.logs.leave()

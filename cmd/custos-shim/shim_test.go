@@ -25,6 +25,12 @@ import (
 // TestMain lets the test binary be the shim, so that the shim runs under the
 // race detector too.
 func TestMain(m *testing.M) {
+	if isLauncher(os.Args[1:]) {
+		os.Exit(become(os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "--try" {
+		os.Exit(tryAll(os.Args[2:]))
+	}
 	if os.Getenv("CUSTOS_TEST_SHIM") == "" {
 		os.Exit(m.Run())
 	}

@@ -55,6 +55,9 @@ type Kind struct {
 	// process is doing.
 	Registry string `toml:"registry"`
 
+	// Writes are files and folders, below HOME, that it writes besides those of its conversations.
+	Writes []string `toml:"writes"`
+
 	// Transcripts is where it keeps its conversations.
 	Transcripts TranscriptMark `toml:"transcripts"`
 	// Title are the marks of a terminal title; the first that matches counts.

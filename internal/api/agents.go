@@ -150,6 +150,16 @@ type AgentRecord struct {
 	Prompt     string      `json:"prompt,omitempty"`  // until it is acknowledged
 	Delivery   string      `json:"delivery,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+	Boundary   *Boundary   `json:"boundary,omitempty"`
+}
+
+// Boundary is what the kernel keeps an agent within.
+type Boundary struct {
+	Name     string   `json:"name"`
+	By       string   `json:"by"`              // landlock or bwrap
+	Landlock int      `json:"landlock"`        // version of the kernel's Landlock; 0: it has none
+	Open     []string `json:"open,omitempty"`  // what was asked for and is not held
+	Never    []string `json:"never,omitempty"` // what it holds on no kernel
 }
 
 // Checkpoint is what Custos wrote down of an agent's work.

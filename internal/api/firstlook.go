@@ -109,13 +109,15 @@ type AgentRow struct {
 	Parent     string `json:"parent,omitempty"`
 	Depth      int    `json:"depth,omitempty"`
 	Account    string `json:"account,omitempty"`
-	Desired    string `json:"desired,omitempty"`
-	Failed     string `json:"failed,omitempty"`   // why it is not started again by itself
-	Ended      string `json:"ended,omitempty"`    // how, in words
-	Deaf       string `json:"deaf,omitempty"`     // why nothing is heard of the hooks that it was started with
-	Conflict   string `json:"conflict,omitempty"` // how record and observation disagree
-	Delivery   string `json:"delivery,omitempty"` // of its first prompt
-	Left       string `json:"left,omitempty"`     // what its ended instances left running, and since when
+	// Boundary is what the kernel keeps it within; nil for nothing.
+	Boundary *Boundary `json:"boundary,omitempty"`
+	Desired  string    `json:"desired,omitempty"`
+	Failed   string    `json:"failed,omitempty"`   // why it is not started again by itself
+	Ended    string    `json:"ended,omitempty"`    // how, in words
+	Deaf     string    `json:"deaf,omitempty"`     // why nothing is heard of the hooks that it was started with
+	Conflict string    `json:"conflict,omitempty"` // how record and observation disagree
+	Delivery string    `json:"delivery,omitempty"` // of its first prompt
+	Left     string    `json:"left,omitempty"`     // what its ended instances left running, and since when
 }
 
 // Worktree is one stale worktree, and whether it may go.

@@ -22,6 +22,7 @@ func atlas() []row {
 		{pkg: "internal/fleet", pure: true, why: "the words: everyone speaks them, they know no one"},
 		{pkg: "internal/fleet/fleettest", may: "fleet", why: "random values of the words, for tests"},
 		{pkg: "internal/recording", may: "fleet", pure: true, why: "what a plan follows from, as it is written down and read again"},
+		{pkg: "internal/boundary", pure: true, why: "what the kernel is to keep an agent within, for who composes it and for the shim that enforces it: values in, values out"},
 		{pkg: "internal/nearest", pure: true, why: "one guess of what was meant, for whoever reads what people write"},
 		{pkg: "internal/brokentoml", pure: true, why: "what is wrong with a text that is no TOML, for whoever reads what people write"},
 		{pkg: "internal/config", may: "fleet nearest brokentoml", why: "reads text, by the words for amounts; plug-in sections stay raw"},
@@ -67,7 +68,7 @@ func atlas() []row {
 		{pkg: "internal/decide/follow", may: "fleet ledger decide/follow/*", pure: true, why: "the plan's second half: what follows from records by itself, one noun after the other"},
 		{pkg: "internal/decide/follow/*", may: "fleet ledger", pure: true, why: "movers: each says what becomes of one noun's records, by ledger's verbs; none knows another"},
 		{pkg: "internal/act", may: "fleet", why: "stage 4"},
-		{pkg: "internal/act/*", may: "fleet act act/agentrun act/setaside session agent agent/conversation formula ledger sys/*", why: "actions: the only ones given Writers; those on agents share agentrun, those that set a file aside setaside"},
+		{pkg: "internal/act/*", may: "fleet boundary act act/agentrun act/setaside session agent agent/conversation formula ledger sys/*", why: "actions: the only ones given Writers; those on agents share agentrun, those that set a file aside setaside"},
 		{pkg: "internal/release", pure: true, why: "what a release consists of, and whether files are one, for who makes it and who installs it"},
 		{pkg: "internal/report", may: "fleet", why: "stage 5"},
 		{pkg: "internal/report/*", may: "fleet report sys/*", why: "notifiers"},
@@ -77,7 +78,7 @@ func atlas() []row {
 		{pkg: "internal/simulate", may: "fleet nearest agent api assess config control ledger loop scenario store view", why: "plays stories: a loop without probes and actions, with a ledger of its own", not: "net os/exec"},
 		{pkg: "internal/doctor", may: "fleet nearest api", pure: true, why: "says what is wrong with the installation: rules that are checks, and what is looked at on demand only; of what was gathered, in the words of the published face"},
 		{pkg: "internal/server", may: "fleet nearest api control doctor ledger view hookwire recording schema", why: "HTTP over the ports it declares"},
-		{pkg: "internal/catalog", may: "fleet config rules agent agent/price ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
+		{pkg: "internal/catalog", may: "fleet boundary config hookwire rules agent agent/price ledger session session/process session/tmux " + clients + " " + stages + " observe/* act/* report/*", why: "the one list of what is built in: it knows the folders that it lists, and the clients that they share"},
 		{pkg: "internal/onewriter", may: "api config fleet sys/files sys/presence", why: "the lock of the one writer: who holds it, and who may not begin beside it"},
 		{pkg: "internal/uninstall", may: "catalog config fleet onewriter sys/files sys/proc sys/shim", why: "what Custos made for itself goes without its daemon, its database, and the configuration of agents"},
 		{pkg: "internal/daemon", may: "fleet onewriter config api rules release asking remote caller agent agent/price library nearest session sys/* store server control doctor observe/installation view hookwire ledger scenario simulate web catalog loop report/journal report/terminal observe/agents observe/spending observe/watch terminal terminal/live upgrade " + stages, why: "the composition root"},
@@ -97,7 +98,7 @@ func atlas() []row {
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire", why: "what agents' hooks call: small and quick"},
 		{pkg: "cmd/custos-release", may: "cli config docs release service/unit", why: "makes a release, and is in none: man pages and completions of the command line, the pages, an example"},
-		{pkg: "cmd/custos-shim", may: "sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process"},
+		{pkg: "cmd/custos-shim", may: "boundary sys/procstat", why: "parent of each agent of ours: outlives the daemon, so it shares nothing with it but how the kernel tells of a process, and how a boundary is written down, which it enforces"},
 	}
 }
 

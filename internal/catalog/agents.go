@@ -14,6 +14,7 @@ import (
 	"custos/internal/act/stopagent"
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/hookwire"
 	"custos/internal/session"
 	"custos/internal/session/tmux"
 )
@@ -63,7 +64,15 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := agentrun.LauncherOptions{World: w.agents(), Accounts: accounts, Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config)}
+	bounds, err := Boundaries(w.Config)
+	if err != nil {
+		return nil, err
+	}
+	o := agentrun.LauncherOptions{World: w.agents(), Accounts: accounts, Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config), Bounds: bounds,
+		Spared: []string{w.Config.StateDir, w.Config.File}}
+	if w.Own.Hook != "" {
+		o.HookSocket = hookwire.Socket(w.Own.Run)
+	}
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}

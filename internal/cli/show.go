@@ -208,6 +208,15 @@ func agentRecord(p *page, r *api.AgentRecord) {
 	if r.MemoryMax > 0 {
 		f.add("memory", "at most "+size(&r.MemoryMax))
 	}
+	if b := r.Boundary; b != nil {
+		f.add("boundary", flat(b.Name)+", by "+flat(b.By))
+		for _, open := range b.Open {
+			f.add("  open", flat(open))
+		}
+		for _, never := range b.Never {
+			f.add("  not held", flat(never))
+		}
+	}
 	f.add("wanted by", whenBy(r.DesiredBy, r.DesiredAt))
 	f.add("started", whenBy("", r.StartedAt))
 	f.add("instance", flat(r.Instance))

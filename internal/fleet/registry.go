@@ -97,6 +97,17 @@ type Registration struct {
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
 	Handoff     *Handoff    `json:"handoff,omitempty"` // the newest one
 	Pool        string      `json:"pool,omitempty"`    // whose worker it is
+	// Boundary is what the kernel keeps the newest instance within; nil for nothing.
+	Boundary *Boundary `json:"boundary,omitempty"`
+}
+
+// Boundary is what an instance was started within.
+type Boundary struct {
+	Name     string   `json:"name"`
+	By       string   `json:"by"`              // landlock or bwrap
+	Landlock int      `json:"landlock"`        // version of the kernel's Landlock; 0: it has none
+	Open     []string `json:"open,omitempty"`  // what was asked for and is not held
+	Never    []string `json:"never,omitempty"` // what it holds on no kernel
 }
 
 // Delivery is how far a text for an agent got.
@@ -162,6 +173,7 @@ func (r Registration) Learn(from Registration) Registration {
 		r.Owner = OwnerCustos // no matter who started it first: this instance is ours
 	}
 	r.Instance, r.Process, r.StartedAt, r.Unresumed, r.Server = from.Instance, from.Process, from.StartedAt, from.Unresumed, from.Server
+	r.Boundary = from.Boundary
 	r.Dir, r.Real, r.Folder, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Folder, from.Repo, from.Worktree, from.Branch
 	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
 	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {

@@ -39,6 +39,7 @@ type Launch struct {
 	LogMax    int64  // headless: bytes kept of each log; 0: 10 MiB
 	MemoryMax int64  // bytes; 0: no cap
 	Cgroup    string // delegated cgroup v2 folder that the cap is made in
+	Boundary  []byte // what the agent is kept within, as the shim reads it; empty: nothing
 }
 
 // Check says what is wrong with a launch.

@@ -28,9 +28,16 @@ func endedByPerson(a fleet.Agent, r fleet.Registration) bool {
 func Agents(p fleet.Pass, h Hints) api.Agents {
 	snap := &p.Snapshot
 	out := api.Agents{At: snap.At.Wall.UTC(), Agents: agentRows(snap), Pending: Pending(p), Kept: []string{}, Next: []api.Hint{}}
+	within := map[string]*api.Boundary{}
 	for _, r := range p.Past.Registrations {
 		if r.Kept() && !isThrough(snap, r) {
 			out.Kept = append(out.Kept, r.Name)
+		}
+		within[r.Name] = boundaryView(r.Boundary)
+	}
+	for i, row := range out.Agents {
+		if row.Registered {
+			out.Agents[i].Boundary = within[row.Name]
 		}
 	}
 	for _, part := range seen(snap) {
@@ -184,6 +191,13 @@ func exitWords(e fleet.Exit) string {
 	return words + e.Besides()
 }
 
+func boundaryView(b *fleet.Boundary) *api.Boundary {
+	if b == nil {
+		return nil
+	}
+	return &api.Boundary{Name: b.Name, By: b.By, Landlock: b.Landlock, Open: b.Open, Never: b.Never}
+}
+
 func recordView(r fleet.Registration) *api.AgentRecord {
 	out := &api.AgentRecord{Where: string(r.Where), Argv: fleet.RedactArgs(r.Argv), Env: append([]string{}, r.Env...), Dir: r.Dir,
 		Repo: r.Repo, Worktree: r.Worktree, Branch: r.Branch, Spec: r.Spec, Files: append([]string{}, r.Files...),
@@ -193,6 +207,7 @@ func recordView(r fleet.Registration) *api.AgentRecord {
 	if h := r.Heartbeat; h != nil {
 		out.Heartbeat = "every " + h.Every.String() + ", and " + h.Grace.String() + " of grace"
 	}
+	out.Boundary = boundaryView(r.Boundary)
 	if c := r.Checkpoint; c != nil {
 		out.Checkpoint = &api.Checkpoint{At: c.At.Wall.UTC(), Head: c.Head, Ref: c.Ref, Session: c.SessionID,
 			Prompt: fleet.Line(fleet.Redact(c.LastPrompt), 200), Files: append([]string{}, c.Files...)}

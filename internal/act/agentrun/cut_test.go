@@ -203,7 +203,7 @@ func TestAStartTakenUpHearsAllThatItTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, since, err := g.launcher.Start(t.Context(), b)
+	got, since, err := g.launcher.Start(t.Context(), &b)
 	if err != nil || got.Agent != r.Process || since != agentrun.At(claim.At) {
 		t.Errorf("%+v since %v (%v), want since it was claimed, at %v", got, since, err, claim.At)
 	}

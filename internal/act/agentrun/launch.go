@@ -38,15 +38,22 @@ type LauncherOptions struct {
 	// MCP are the kinds whose agents are offered the tools of custos mcp. Default none: they
 	// take a piece of each agent's context.
 	MCP []string `toml:"mcp" is:"name"`
+	// Boundary names what agents are kept within whose role is in no other. Default none.
+	Boundary string `toml:"boundary"`
 
 	World World `toml:"-"`
 	// Accounts are those that agents may be started with. Without any, accounts are mere names.
-	Accounts fleet.Accounts  `toml:"-"`
-	Run      string          `toml:"-"` // folder of the hooks' socket and files; absolute
-	Tools    string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
-	Hook     string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
-	Program  string          `toml:"-"` // custos's own executable; empty: no tools are offered
-	Environ  func() []string `toml:"-"` // default os.Environ
+	Accounts fleet.Accounts `toml:"-"`
+	Bounds   []Bounds       `toml:"-"` // what agents may be kept within
+	// HookSocket is what hooks post to, which agents reach from within; empty: nothing.
+	HookSocket string `toml:"-"`
+	// Spared are folders and files of Custos, besides Run and Shims, that no boundary opens.
+	Spared  []string        `toml:"-"`
+	Run     string          `toml:"-"` // folder of the hooks' socket and files; absolute
+	Tools   string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
+	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
+	Program string          `toml:"-"` // custos's own executable; empty: no tools are offered
+	Environ func() []string `toml:"-"` // default os.Environ
 }
 
 // Launcher starts agents.
@@ -60,7 +67,7 @@ type Launcher struct {
 // NewLauncher checks the options.
 func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	l := &Launcher{o: o}
-	var errs [5]error
+	var errs [6]error
 	l.World, errs[0] = o.World.Check()
 	l.minFree, errs[1] = bytesOf("min_free", o.MinFree, 200<<20)
 	l.logMax, errs[2] = bytesOf("log_max", o.LogMax, 10<<20)
@@ -68,6 +75,9 @@ func NewLauncher(o LauncherOptions) (*Launcher, error) {
 		errs[3] = fmt.Errorf("cannot use run folder %q: want an absolute path", o.Run)
 	}
 	errs[4] = l.checkOffers()
+	if !slices.ContainsFunc(o.Bounds, func(b Bounds) bool { return b.Name == o.Boundary }) && o.Boundary != "" {
+		errs[5] = fmt.Errorf("boundary: there is no [boundary.%s]", fleet.Line(o.Boundary, 40))
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -109,6 +119,11 @@ type Begin struct {
 	Missing []string          // variables that were to be passed on and are not set
 	// ConfigDir is the folder of the CLI's own that it is given; "" for none.
 	ConfigDir string
+	// Bounds is what it is kept within; nil for nothing. Boundary is what came of it.
+	Bounds   *Bounds
+	Boundary *fleet.Boundary
+
+	kind agent.Kind
 }
 
 // How says how an instance begins its conversation.
@@ -150,6 +165,10 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 	}
 	if err := checkSet(r.Set); err != nil {
 		return b, err
+	}
+	b.kind = kind
+	if bounds, ok := l.boundsOf(r.Role); ok {
+		b.Bounds = &bounds
 	}
 	if b.ConfigDir, err = l.configDir(r, kind, how); err != nil {
 		return b, err
@@ -357,7 +376,7 @@ func exists(path string) bool {
 // Start starts the agent, or finds what was started before under the same
 // instance, without a place where that has ended and was closed; since is when it
 // cannot have told anything yet. After an error that is not act.ErrInDoubt nothing runs.
-func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, since fleet.Instant, err error) {
+func (l *Launcher) Start(ctx context.Context, b *Begin) (got session.Launched, since fleet.Instant, err error) {
 	since = l.Now()
 	if err := writeAll(b.Files); err != nil {
 		return got, since, err
@@ -365,8 +384,12 @@ func (l *Launcher) Start(ctx context.Context, b Begin) (got session.Launched, si
 	if err := os.MkdirAll(l.Shims, 0o700); err != nil {
 		return got, since, fmt.Errorf("cannot make the folder of instances: %w", err)
 	}
+	if err := l.bound(b); err != nil {
+		return got, since, err
+	}
 	got, err = l.Providers[b.Where].Launch(ctx, b.Launch)
 	s, _, unread := shim.Read(b.Launch.Shim)
+	b.Boundary = held(s.Boundary)
 	if errors.Is(err, session.ErrInDoubt) || unread != nil && errors.Is(err, session.ErrGone) {
 		err = fmt.Errorf("cannot tell whether the agent was started (%s): %w", strings.TrimPrefix(err.Error(), session.ErrInDoubt.Error()+": "), act.ErrInDoubt)
 	}
@@ -448,5 +471,6 @@ func Learned(r fleet.Registration, b Begin, got session.Launched, at fleet.Insta
 		r.SessionID = b.Command.Session
 	}
 	r.Exit, r.Failed, r.Unresumed, r.ConfigDir = nil, "", nil, b.ConfigDir
+	r.Boundary = b.Boundary
 	return r
 }

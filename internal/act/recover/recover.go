@@ -281,7 +281,7 @@ func (r *run) start(ctx context.Context, how agentrun.How) error {
 	if err := r.x.CheckPlace(r.old, r.dir, r.person); err != nil { // minutes may have passed since
 		return err
 	}
-	got, since, err := r.x.Start(ctx, r.begin)
+	got, since, err := r.x.Start(ctx, &r.begin)
 	if err != nil {
 		return err
 	}

@@ -171,7 +171,7 @@ func (r *run) Do(ctx context.Context) error {
 	if err := r.makeTree(ctx); err != nil {
 		return errors.Join(err, r.undo())
 	}
-	got, since, err := r.x.Start(ctx, r.begin)
+	got, since, err := r.x.Start(ctx, &r.begin)
 	switch {
 	case errors.Is(err, act.ErrInDoubt): // so nothing is rolled back
 		return err
@@ -220,6 +220,12 @@ func (r *run) Verify(context.Context) (string, error) {
 	effect := fmt.Sprintf("started as process %d, instance %s, in %s", s.Agent.PID, r.instance, fleet.Path(r.begin.Launch.Dir))
 	if r.reg.MemoryMax > 0 && s.Cap != "cgroup" {
 		effect += "; without a memory cap: " + fleet.Line(s.CapWhy, 100)
+	}
+	if b := r.begin.Boundary; b != nil {
+		effect += "; within boundary " + b.Name + ", by " + b.By
+		if len(b.Open) > 0 {
+			effect += fmt.Sprintf("; %d things that were asked for are open", len(b.Open))
+		}
 	}
 	for _, name := range r.begin.Missing {
 		effect += "; " + name + " is not set here"

@@ -163,6 +163,9 @@ func (p *Provider) launch(ctx context.Context, l session.Launch) (shim.Started, 
 	if err == nil {
 		err = shim.Prepare(l.Shim, l.Argv, l.Env, l.Dir)
 	}
+	if err == nil {
+		err = shim.PrepareBoundary(l.Shim, l.Boundary)
+	}
 	var id shim.ID
 	if err == nil {
 		id, err = p.spawn(l)
@@ -184,7 +187,7 @@ func (p *Provider) launch(ctx context.Context, l session.Launch) (shim.Started, 
 func (p *Provider) spawn(l session.Launch) (shim.ID, error) {
 	argv := shim.Command(shim.Options{
 		Binary: p.o.Shim, Dir: l.Shim, Key: l.Instance, Name: l.Name, Headless: true, Input: l.Input,
-		LogMax: l.LogMax, MemoryMax: l.MemoryMax, Cgroup: l.Cgroup,
+		LogMax: l.LogMax, MemoryMax: l.MemoryMax, Cgroup: l.Cgroup, Bounded: len(l.Boundary) > 0,
 	})
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it must outlive every context of ours
 	cmd.Dir, cmd.Env = "/", []string{"LANG=C.UTF-8"}

@@ -139,6 +139,9 @@ func (p *Provider) prepare(l session.Launch) error {
 	if err := os.MkdirAll(l.Shim, 0o700); err != nil {
 		return fmt.Errorf("cannot make the shim's folder: %w", err)
 	}
+	if err := shim.PrepareBoundary(l.Shim, l.Boundary); err != nil {
+		return err
+	}
 	return shim.Prepare(l.Shim, l.Argv, l.Env, l.Dir)
 }
 
@@ -152,7 +155,7 @@ func (p *Provider) open(ctx context.Context, l session.Launch) (place, error) {
 		";", "set-option", "-g", "default-terminal", "screen-256color", ";", "set-option", "-g", "history-limit", "5000",
 		";", "new-session", "-d", "-P", "-F", placeFormat, "-s", SessionName(l.Name, l.Instance), "-n", "agent", "-c", "/",
 		"-x", strconv.Itoa(cmp.Or(l.Cols, 200)), "-y", strconv.Itoa(cmp.Or(l.Rows, 50)), "--"}
-	argv := shim.Command(shim.Options{Binary: p.shim, Dir: l.Shim, Key: l.Instance, Name: l.Name, MemoryMax: l.MemoryMax, Cgroup: l.Cgroup})
+	argv := shim.Command(shim.Options{Binary: p.shim, Dir: l.Shim, Key: l.Instance, Name: l.Name, MemoryMax: l.MemoryMax, Cgroup: l.Cgroup, Bounded: len(l.Boundary) > 0})
 	for _, a := range argv {
 		args = append(args, literal(a))
 	}

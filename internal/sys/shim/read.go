@@ -57,6 +57,17 @@ type Started struct {
 	Cap       string `json:"cap"`        // what holds the memory: cgroup or none
 	CapWhy    string `json:"cap_why"`    // why none
 	Cgroup    string `json:"cgroup"`     // folder of the agent's own cgroup
+
+	Boundary *Boundary `json:"boundary"` // nil: it is kept within nothing
+}
+
+// Boundary is what an agent was started within.
+type Boundary struct {
+	Name  string   `json:"name"`
+	By    string   `json:"by"`    // landlock or bwrap
+	ABI   int      `json:"abi"`   // version of the kernel's Landlock; 0: none
+	Open  []string `json:"open"`  // what was asked for and is not held
+	Never []string `json:"never"` // what it holds on no kernel
 }
 
 // Exit is how an agent ended.

@@ -77,6 +77,7 @@ type Options struct {
 	LogMax    int64  // bytes kept of each log; 0: the shim's default, 10 MiB
 	MemoryMax int64  // bytes; 0: no cap
 	Cgroup    string // delegated cgroup v2 folder
+	Bounded   bool   // it is kept within what PrepareBoundary has put into the folder
 }
 
 // Command returns the command line that starts a shim for what Prepare has put
@@ -98,7 +99,24 @@ func Command(o Options) []string {
 	if o.Cgroup != "" {
 		argv = append(argv, "--cgroup", o.Cgroup)
 	}
+	if o.Bounded {
+		argv = append(argv, "--boundary", boundaryFile(o.Dir))
+	}
 	return argv
+}
+
+func boundaryFile(dir string) string { return filepath.Join(dir, "boundary") }
+
+// PrepareBoundary writes down what the agent of the shim in dir is kept within; no text is no
+// boundary. It stays in the folder, as a record.
+func PrepareBoundary(dir string, text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := write(boundaryFile(dir), string(text)); err != nil {
+		return fmt.Errorf("cannot prepare an agent: %w", err)
+	}
+	return nil
 }
 
 func launchFile(dir string) string { return filepath.Join(dir, "launch") }

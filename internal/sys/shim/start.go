@@ -69,7 +69,7 @@ func standing(dir string, expected ID, alive func(ID) bool) error {
 // names lists the files that shims, and who starts and ends them, put into the folder of
 // an instance.
 func names() []string {
-	return []string{"claim", "launch", "launch.tmp", "started.json", ".started.json", "failed.json", ".failed.json",
+	return []string{"claim", "launch", "launch.tmp", "boundary", "boundary.tmp", "started.json", ".started.json", "failed.json", ".failed.json",
 		"exit.json", ".exit.json", "left.json", ".left.json", "stdin", "stdout.log", "stderr.log", "stdout.log.1", "stderr.log.1",
 		"stdout.log.1.tmp", "stderr.log.1.tmp", "closed", askedFile, givingFile}
 }
