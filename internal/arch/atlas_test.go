@@ -34,6 +34,8 @@ func atlas() []row {
 		{pkg: "internal/agent/price", may: "fleet", pure: true, why: "what responses cost is a table and one function"},
 		{pkg: "internal/scenario", may: "fleet nearest agent", pure: true, why: "stories of what is seen and what is wanted are data: read, never played"},
 		{pkg: "internal/formula", may: "fleet nearest brokentoml", pure: true, why: "formulas are data: read, checked, rendered, never run"},
+		{pkg: "internal/policy", pure: true, why: "what speaks against a call of a tool is a verdict on values; custos-hook decides by it, so it stays small and knows no other word of ours"},
+		{pkg: "internal/policy/source", may: "nearest policy", pure: true, why: "policies as people write them, and those that come with Custos: sections in, rules out"},
 		{pkg: "internal/plugin", may: "nearest brokentoml", pure: true, why: "plugins are data: read and checked, never run"},
 		{pkg: "internal/library", may: "fleet api config rules formula formulas plugin pin nearest ledger decide/follow/runs sys/git", why: "what was written down to be run, as read from disk, and whether a person trusts it; it knows no ledger file and runs nothing"},
 		{pkg: "internal/pin", may: "fleet", pure: true, why: "compares what might be run with what a person said may be"},
