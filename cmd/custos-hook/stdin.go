@@ -13,7 +13,7 @@ const maxStdin = 1 << 20
 
 // readStdin reads the standard input to its end, but no longer than wait, and
 // not beyond a complete JSON text when nothing more is there.
-func readStdin(wait time.Duration) []byte {
+func readStdin(wait time.Duration, most int) []byte {
 	var kept []byte
 	buf := make([]byte, 64<<10)
 	for until := time.Now().Add(wait); ; {
@@ -31,7 +31,7 @@ func readStdin(wait time.Duration) []byte {
 		case err != nil || n <= 0:
 			return kept
 		}
-		kept = append(kept, buf[:min(n, maxStdin-len(kept))]...)
+		kept = append(kept, buf[:min(n, most-len(kept))]...)
 		if !time.Now().Before(until) {
 			return kept
 		}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"path/filepath"
 
 	"custos/internal/act"
 	"custos/internal/act/agentrun"
@@ -64,6 +65,11 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 		return nil, err
 	}
 	o := agentrun.LauncherOptions{World: w.agents(), Accounts: accounts, Run: w.Own.Run, Hook: w.Own.Hook, Program: w.Own.Program, Tools: ToolsOf(w.Config)}
+	policies, err := ReadPolicies(w.Config)
+	if err != nil {
+		return nil, err
+	}
+	o.Policy, o.Own = policies.named, []string{w.Config.StateDir, w.Config.RuntimeDir, filepath.Dir(w.Config.File)}
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,7 @@ func realDaemon(e Env) Daemon {
 		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
 			return daemon.Simulate(ctx, c, options(newSpoken(e)), name, text)
 		},
+		Policies:  daemon.Policies,
 		Person:    daemon.NoAgentHere,
 		Freeze:    daemon.Freeze,
 		Thaw:      daemon.Thaw,

@@ -301,3 +301,21 @@ func (h Hit) Told(policy string) string {
 	}
 	return s + "."
 }
+
+// Said is a touch in words: what is done, to what, and where that lies.
+func (t Touch) Said(l Places) string {
+	if t.Unknown {
+		return string(t.Access) + " what is not known"
+	}
+	s := fmt.Sprintf("%s %s", t.Access, t.at())
+	if t.Recursive {
+		s += " with all below"
+	}
+	names := make([]string, 0, 4)
+	for _, c := range t.classes(l) {
+		if !slices.Contains(names, string(c)) {
+			names = append(names, string(c))
+		}
+	}
+	return s + " (" + strings.Join(names, ", ") + ")"
+}

@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -69,8 +70,8 @@ func (r *reader) run(args []Word, why string) {
 		return
 	}
 	name := path.Base(first.Text)
-	if body, ok := r.funcs[first.Text]; ok && !contains(r.within, first.Text) {
-		r.body(first.Text, body, args[1:])
+	if body, ok := r.funcs[first.Text]; ok && !slices.Contains(r.within, body) {
+		r.body(body, args[1:])
 		return
 	}
 	r.program(name, args[1:])

@@ -3,6 +3,7 @@ package policy
 import (
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +17,7 @@ const (
 	mostDepth   = 16    // commands within texts within commands
 	mostDeeds   = 20000 // of one call
 	mostWords   = 64    // that one word with braces stands for
-	mostWork    = 4 << 20
+	mostWork    = 2 << 20
 )
 
 // reader reads one command. What it holds is the state of the shell at the place that is read.
@@ -35,7 +36,7 @@ type shell struct {
 	cwd    string // "" is not known
 	vars   map[string][]Word
 	funcs  map[string]*syntax.Stmt
-	within []string // functions that are being called
+	within []*syntax.Stmt // bodies of the functions that are being called: one may be declared anew in itself
 }
 
 // stdin is what a program reads: a text, or the paths below which some are listed.
@@ -381,20 +382,18 @@ func formatted(format string, args []string) (string, bool) {
 // function keeps a function for when it is called, and reads it once, as if it were called
 // with what is not known.
 func (r *reader) function(f *syntax.FuncDecl) {
-	name := ""
 	if f.Name != nil {
-		name = f.Name.Value
-		r.funcs[name] = f.Body
+		r.funcs[f.Name.Value] = f.Body
 	}
-	r.apart(func() { r.body(name, f.Body, []Word{{gap, 0}}) })
+	r.apart(func() { r.body(f.Body, []Word{{gap, 0}}) })
 }
 
-func (r *reader) body(name string, body *syntax.Stmt, args []Word) {
-	if len(r.within) > mostDepth || contains(r.within, name) || !r.spend(1+len(r.vars)) {
+func (r *reader) body(body *syntax.Stmt, args []Word) {
+	if len(r.within) > mostDepth || slices.Contains(r.within, body) || !r.spend(1+len(r.vars)) {
 		return
 	}
 	was, within := maps.Clone(r.vars), r.within
-	r.within = append(append([]string{}, within...), name)
+	r.within = append(slices.Clone(within), body)
 	r.positional(args)
 	r.stmt(body)
 	r.within = within

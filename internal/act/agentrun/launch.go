@@ -14,6 +14,7 @@ import (
 	"custos/internal/act"
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/policy"
 	"custos/internal/session"
 	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
@@ -40,6 +41,9 @@ type LauncherOptions struct {
 	MCP []string `toml:"mcp" is:"name"`
 
 	World World `toml:"-"`
+	// Policy is what calls of agents of a role are judged by; nil, and false: nothing judges them.
+	Policy func(role string) (policy.Policy, bool) `toml:"-"`
+	Own    []string                                `toml:"-"` // folders of Custos, for policies
 	// Accounts are those that agents may be started with. Without any, accounts are mere names.
 	Accounts fleet.Accounts  `toml:"-"`
 	Run      string          `toml:"-"` // folder of the hooks' socket and files; absolute
@@ -138,6 +142,11 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 	if err != nil {
 		return b, err
 	}
+	judged, err := l.policy(r, instance, dir, &b)
+	if err != nil {
+		return b, err
+	}
+	env = append(env, judged...)
 	if b.Command, err = agent.Launch(kind, o); err != nil {
 		return b, Never("%w", err)
 	}

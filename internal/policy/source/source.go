@@ -14,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"custos/internal/config"
 	"custos/internal/nearest"
 	"custos/internal/policy"
 )
@@ -28,11 +29,28 @@ type Section struct {
 // Rule is [[policy.NAME.rule]].
 type Rule struct {
 	ID      string `toml:"id"`
-	Verdict string `toml:"verdict" is:"deny|ask|warn"`
+	Verdict string `toml:"verdict"`
 	Why     string `toml:"why"`
 	Instead string `toml:"instead"`
-	When
-	Except []When `toml:"except"`
+	Except  []When `toml:"except"`
+	// The keys of When: a section of TOML has no parts that it shares.
+	Tool      []string `toml:"tool"`
+	Program   []string `toml:"program"`
+	Args      []string `toml:"args"`
+	Flags     []string `toml:"flags"`
+	Git       []string `toml:"git"`
+	Ref       []string `toml:"ref"`
+	Force     bool     `toml:"force"`
+	In        []string `toml:"in"`
+	Access    []string `toml:"access"`
+	Path      []string `toml:"path"`
+	Recursive bool     `toml:"recursive"`
+	Host      []string `toml:"host"`
+	Opaque    []string `toml:"opaque"`
+}
+
+func (r Rule) about() When {
+	return When{r.Tool, r.Program, r.Args, r.Flags, r.Git, r.Ref, r.Force, r.In, r.Access, r.Path, r.Recursive, r.Host, r.Opaque}
 }
 
 // When is what a rule is about.
@@ -105,6 +123,25 @@ func Policies(own map[string]Section) (map[string]policy.Policy, []Wrong, error)
 		}
 	}
 	return out, wrong, nil
+}
+
+// Of reads the sections [policy.NAME] of custos.toml. Out come those that are right, and those
+// that come with Custos; each mistake has its line.
+func Of(cfg config.Config) (map[string]policy.Policy, error) {
+	sections := map[string]Section{}
+	if err := cfg.Section("policy", &sections); err != nil {
+		return nil, err
+	}
+	all, wrong, err := Policies(sections)
+	errs := []error{err}
+	for _, w := range wrong {
+		at := "policy." + w.Policy
+		if w.Rule >= 0 {
+			at = fmt.Sprintf("%s.rule.%d", at, w.Rule)
+		}
+		errs = append(errs, cfg.Misread(at, w.Err))
+	}
+	return all, errors.Join(errs...)
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
@@ -184,7 +221,7 @@ func (r Rule) rule(i int) (policy.Rule, error) {
 	if id == "" {
 		id = fmt.Sprintf("rule-%d", i+1)
 	}
-	out := policy.Rule{ID: id, Verdict: policy.Verdict(r.Verdict), When: r.When.when(), Why: oneLine(r.Why), Instead: oneLine(r.Instead)}
+	out := policy.Rule{ID: id, Verdict: policy.Verdict(r.Verdict), When: r.about().when(), Why: oneLine(r.Why), Instead: oneLine(r.Instead)}
 	for _, e := range r.Except {
 		out.Except = append(out.Except, e.when())
 	}
