@@ -29,14 +29,15 @@ func (r *reader) simple(c *syntax.CallExpr) {
 		r.run(args, why)
 		return
 	}
-	was := maps.Clone(r.vars)
+	was := r.vars
+	r.own = false
 	r.assign(c.Assigns)
 	for _, a := range c.Assigns {
 		r.runsByVariable(a.Name.Value, r.vars[a.Name.Value])
 	}
 	r.run(args, why)
 	for _, a := range c.Assigns {
-		restore(r.vars, was, a.Name.Value)
+		r.restore(was, a.Name.Value)
 	}
 }
 
@@ -205,7 +206,7 @@ func (r *reader) moved(to string) {
 		return
 	}
 	r.cwd = path.Clean(to)
-	r.vars["PWD"] = []Word{known(r.cwd)}
+	r.put("PWD", []Word{known(r.cwd)})
 }
 
 func (r *reader) popd(name string, args []Word) {
@@ -216,7 +217,7 @@ func (r *reader) popd(name string, args []Word) {
 // lost is a folder that is not known.
 func (r *reader) lost() {
 	r.cwd = ""
-	r.vars["PWD"] = unknownValue()
+	r.put("PWD", unknownValue())
 }
 
 func (r *reader) source(name string, args []Word) {
@@ -255,11 +256,12 @@ func (r *reader) unset(name string, args []Word) {
 	r.add(Deed{Program: name, Args: args})
 	for _, w := range operands(args) {
 		if name == "unset" {
-			delete(r.vars, w.Text)
+			r.drop(w.Text)
+			r.funcs = maps.Clone(r.funcs)
 			delete(r.funcs, w.Text)
 			continue
 		}
-		r.vars[w.Text] = unknownValue()
+		r.put(w.Text, unknownValue())
 	}
 }
 
@@ -286,7 +288,7 @@ func (r *reader) assigned(w Word) bool {
 	if !ok || !syntax.ValidName(name) || w.Fixed <= len(name) {
 		return false
 	}
-	r.vars[name] = []Word{tail(w, len(name)+1)}
+	r.put(name, []Word{tail(w, len(name)+1)})
 	r.runsByVariable(name, r.vars[name])
 	return true
 }
@@ -382,7 +384,7 @@ func (r *reader) shellProgram(name string, args []Word) {
 		r.apart(func() {
 			r.positional(rest[min(2, len(rest)):])
 			if len(rest) > 1 {
-				r.vars["0"] = rest[1:2]
+				r.put("0", rest[1:2])
 			}
 			r.text(rest[0], OpaqueEval)
 		})
@@ -398,13 +400,13 @@ func (r *reader) fromStdin(name string) {
 	switch {
 	case r.stdin == nil:
 	case r.stdin.known:
-		text := r.stdin.text
-		r.apart(func() {
-			was := r.stdin
-			r.stdin = nil
-			r.script(text)
-			r.stdin = was
-		})
+		in := r.stdin
+		r.stdin = nil
+		r.apart(func() { r.script(in.text) })
+		if in.also != "" && in.also != in.text {
+			r.apart(func() { r.script(in.also) })
+		}
+		r.stdin = in
 	case strings.Contains(r.stdin.text, gap):
 		text := r.stdin.text
 		r.apart(func() { r.text(Word{text, 0}, OpaqueStdin) })

@@ -35,6 +35,7 @@ type reader struct {
 type shell struct {
 	cwd    string // "" is not known
 	vars   map[string][]Word
+	own    bool // vars is no other shell's: it may be changed
 	funcs  map[string]*syntax.Stmt
 	within []*syntax.Stmt // bodies of the functions that are being called: one may be declared anew in itself
 }
@@ -43,6 +44,7 @@ type shell struct {
 type stdin struct {
 	known bool
 	text  string
+	also  string // what it is where echo reads backslashes, as those of some shells do
 	below []Word
 	pipe  bool // another program writes it
 }
@@ -52,10 +54,10 @@ func readShell(c Call) []Deed {
 	left := mostWork
 	r := reader{call: c, deeds: &deeds, left: &left, shell: shell{cwd: c.Cwd, vars: map[string][]Word{}, funcs: map[string]*syntax.Stmt{}}}
 	if c.Cwd != "" {
-		r.vars["PWD"] = []Word{known(c.Cwd)}
+		r.put("PWD", []Word{known(c.Cwd)})
 	}
 	if c.Places.Home != "" {
-		r.vars["HOME"] = []Word{known(c.Places.Home)}
+		r.put("HOME", []Word{known(c.Places.Home)})
 	}
 	r.script(c.Command)
 	return deeds
@@ -167,34 +169,66 @@ func (r *reader) stmts(list []*syntax.Stmt) {
 
 // apart reads what a subshell runs: what it sets, it takes with it.
 func (r *reader) apart(read func()) {
-	if !r.spend(1 + len(r.vars) + len(r.funcs)) {
+	if !r.spend(1) {
 		return
 	}
 	was := r.shell
-	r.shell.vars, r.shell.funcs = maps.Clone(was.vars), maps.Clone(was.funcs)
+	r.own = false
 	read()
 	r.shell = was
 }
 
 // maybe reads what may run or not: what it changes is not known afterwards.
 func (r *reader) maybe(read func()) {
-	if !r.spend(1 + len(r.vars)) {
+	if !r.spend(1) {
 		return
 	}
-	cwd, vars := r.cwd, maps.Clone(r.vars)
+	cwd, vars, own := r.cwd, r.vars, r.own
+	r.own = false
 	read()
 	if r.cwd != cwd {
 		r.cwd = ""
-		r.vars["PWD"] = unknownValue()
+		r.put("PWD", unknownValue())
+	}
+	if !r.own { // nothing was set
+		r.own = own
+		return
 	}
 	for name, v := range r.vars {
 		if was, there := vars[name]; !there || !sameWords(was, v) {
-			r.vars[name] = append(append([]Word{}, was...), v...)
+			r.vars[name] = append(slices.Clone(was), v...)
 			if len(r.vars[name]) > mostWords {
 				r.vars[name] = unknownValue()
 			}
 		}
 	}
+}
+
+// put sets a variable, of this shell alone.
+func (r *reader) put(name string, v []Word) {
+	r.owned()
+	r.vars[name] = v
+}
+
+func (r *reader) drop(name string) {
+	r.owned()
+	delete(r.vars, name)
+}
+
+func (r *reader) owned() {
+	if !r.own {
+		r.spend(len(r.vars))
+		r.vars, r.own = maps.Clone(r.vars), true
+	}
+}
+
+// restore gives a variable back what it was.
+func (r *reader) restore(was map[string][]Word, name string) {
+	if v, ok := was[name]; ok {
+		r.put(name, v)
+		return
+	}
+	r.drop(name)
 }
 
 func unknownValue() []Word { return []Word{{gap, 0}} }
@@ -292,7 +326,7 @@ func (r *reader) loop(l syntax.Loop) {
 	if len(it.Items) == 0 || len(values) > mostWords {
 		values = unknownValue()
 	}
-	r.vars[it.Name.Value] = values
+	r.put(it.Name.Value, values)
 }
 
 func (r *reader) binary(c *syntax.BinaryCmd) {
@@ -327,7 +361,7 @@ func (r *reader) output(s *syntax.Stmt, from int) *stdin {
 	switch d.Program {
 	case "echo", "printf":
 		if text, ok := echoed(d); ok {
-			return &stdin{known: true, text: text, pipe: true}
+			return &stdin{known: true, text: text, also: ansi(text), pipe: true}
 		}
 	case "find", "ls", "fd", "tree":
 		in := &stdin{pipe: true}
@@ -348,11 +382,13 @@ func (r *reader) output(s *syntax.Stmt, from int) *stdin {
 // echoed is the output of echo and printf, where it is known.
 func echoed(d Deed) (string, bool) {
 	var out []string
+	read := false
 	for i, w := range d.Args {
 		if !w.Known() {
 			return "", false
 		}
 		if i == 0 && d.Program == "echo" && (w.Text == "-n" || w.Text == "-e" || w.Text == "-ne" || w.Text == "-en") {
+			read = strings.Contains(w.Text, "e")
 			continue
 		}
 		out = append(out, w.Text)
@@ -360,7 +396,11 @@ func echoed(d Deed) (string, bool) {
 	if d.Program == "printf" && len(out) > 0 {
 		return formatted(out[0], out[1:])
 	}
-	return ansi(strings.Join(out, " ")), true
+	text := strings.Join(out, " ")
+	if read {
+		text = ansi(strings.ReplaceAll(text, `\'`, `\\'`)) // which stands for a sign in $'…' alone
+	}
+	return text, true
 }
 
 // formatted is what printf makes of its arguments where %s and %b are all that it is asked for.
@@ -383,42 +423,37 @@ func formatted(format string, args []string) (string, bool) {
 // with what is not known.
 func (r *reader) function(f *syntax.FuncDecl) {
 	if f.Name != nil {
+		r.spend(len(r.funcs))
+		r.funcs = maps.Clone(r.funcs) // other shells have theirs
 		r.funcs[f.Name.Value] = f.Body
 	}
 	r.apart(func() { r.body(f.Body, []Word{{gap, 0}}) })
 }
 
 func (r *reader) body(body *syntax.Stmt, args []Word) {
-	if len(r.within) > mostDepth || slices.Contains(r.within, body) || !r.spend(1+len(r.vars)) {
+	if len(r.within) > mostDepth || slices.Contains(r.within, body) || !r.spend(1) {
 		return
 	}
-	was, within := maps.Clone(r.vars), r.within
+	was, within := r.vars, r.within
+	r.own = false
 	r.within = append(slices.Clone(within), body)
 	r.positional(args)
 	r.stmt(body)
 	r.within = within
 	for i := range 10 {
-		restore(r.vars, was, digit(i))
+		r.restore(was, digit(i))
 	}
-	restore(r.vars, was, "@")
+	r.restore(was, "@")
 }
 
 func (r *reader) positional(args []Word) {
 	for i := 1; i < 10; i++ {
-		delete(r.vars, digit(i))
+		r.drop(digit(i))
 		if i <= len(args) {
-			r.vars[digit(i)] = args[i-1 : i]
+			r.put(digit(i), args[i-1:i])
 		}
 	}
-	r.vars["@"] = args
-}
-
-func restore(vars, was map[string][]Word, name string) {
-	if v, ok := was[name]; ok {
-		vars[name] = v
-		return
-	}
-	delete(vars, name)
+	r.put("@", args)
 }
 
 func digit(i int) string { return string(rune('0' + i)) }
@@ -459,12 +494,12 @@ func (r *reader) assign(list []*syntax.Assign) {
 					all = append(all, r.words(e.Value)...)
 				}
 			}
-			r.vars[a.Name.Value] = all
+			r.put(a.Name.Value, all)
 		case a.Append:
 			r.substitutions(a)
-			r.vars[a.Name.Value] = []Word{join(r.vars[a.Name.Value], r.one(a.Value))}
+			r.put(a.Name.Value, []Word{join(r.vars[a.Name.Value], r.one(a.Value))})
 		default:
-			r.vars[a.Name.Value] = []Word{r.one(a.Value)}
+			r.put(a.Name.Value, []Word{r.one(a.Value)})
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // wraps are ways to have a command run by something else. @ stands for it, and ' for it in quotes.
-var wraps = []string{"@", "( @ )", "{ @; }", "true; @", "true && @", "false || @", "! @", "time @", "if true; then @; fi", "while true; do @; done", "for i in 1; do @; done", "f() { @; }; f", "echo $( @ )", "cat <( @ )", "case x in *) @;; esac", "{ @ & }", "ls | { @; }",
+var wraps = []string{"@", "( @ )", "{ @; }", "true; @", "true && @", "false || { @; }", "! @", "time @", "if true; then @; fi", "while true; do @; done", "for i in 1; do @; done", "f() { @; }; f", "echo $( @ )", "cat <( @ )", "case x in *) @;; esac", "{ @ & }", "ls | { @; }",
 	"bash -c '", "sh -c '", "env bash -c '", "eval '", "nohup bash -c '", "timeout 5 sh -c '", "nice -n 3 bash -c '", "echo ' | sh", "printf '%s' ' | bash", "bash <<< '", "env A=1 sh -c '", "git -c alias.x='!true' x; @", "find . -exec bash -c ' \\;", "xargs sh -c '", "$X bash -c '", "trap ' EXIT", "sudo -n bash -c '"}
 
 func wrap(in, command string) string {
