@@ -112,18 +112,25 @@ func (r *reader) script(text string) {
 // it does (! ! ls), and runs the lines before a fault. Where the shell refuses it, too, nothing
 // is lost by a verdict.
 func (r *reader) pieces(text string) {
-	if once := strings.ReplaceAll(text, "! !", ""); once != text {
-		if read, ok := parsed(once); ok {
+	if plain := strings.ReplaceAll(text, "! ", " "); plain != text { // time ! ls
+		if read, ok := parsed(plain); ok {
 			r.stmts(read)
 			return
 		}
 	}
-	for _, piece := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(";&|\n(){}!", c) }) {
+	r.split(text, ";&|\n", func(piece string) { r.split(piece, "(){}!", func(string) {}) })
+}
+
+// split reads the pieces between some signs; those that are no command it hands on.
+func (r *reader) split(text, at string, otherwise func(piece string)) {
+	for _, piece := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(at, c) }) {
 		if !r.spend(1 + len(piece)) {
 			return
 		}
 		if read, ok := parsed(piece); ok {
 			r.stmts(read)
+		} else {
+			otherwise(piece)
 		}
 	}
 }
