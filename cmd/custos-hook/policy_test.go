@@ -102,7 +102,7 @@ func TestWhatCannotBeJudgedIsDenied(t *testing.T) {
 	if got := answered(t, compiled(t), "claude", "PreToolUse", `{"tool_name": "Ba`); !strings.Contains(got, `"deny"`) {
 		t.Errorf("half a call: %s", got)
 	}
-	large := payloadOf(t, "Write", strings.Repeat("x", 3<<20))
+	large := payloadOf(t, "Write", strings.Repeat("x", 3<<19))
 	if got := answered(t, compiled(t), "claude", "PreToolUse", strings.Replace(large, `"command"`, `"file_path":"/w/x","content"`, 1)); got != "" {
 		t.Errorf("a large file: %s", got)
 	}

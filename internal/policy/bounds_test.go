@@ -14,7 +14,7 @@ func call(command string) Call {
 
 // A command is read in a bounded time and to a bounded depth, whatever it is; what is not read is opaque.
 func TestBounds(t *testing.T) {
-	mib := func(s string) string { return strings.Repeat(s, (1<<19)/len(s)) }
+	mib := func(s string) string { return strings.Repeat(s, (1<<17)/len(s)) }
 	for name, command := range map[string]string{
 		"too long":  strings.Repeat("a", 1<<20+1),
 		"subshells": mib("("), "substitutions": mib("$("), "backquotes": mib("`"), "braces": mib("{ "), "brackets": mib("[["), "negated": mib("! "), "ifs": mib("if "), "whiles": mib("while "), "times": mib("time "),
@@ -59,7 +59,7 @@ func callers() string {
 
 func many() string {
 	var b strings.Builder
-	for i := range 60000 {
+	for i := range 10000 {
 		fmt.Fprintf(&b, "v%d=1||", i)
 	}
 	return b.String() + "ls"
@@ -68,13 +68,13 @@ func many() string {
 // What is long and flat is read to its end.
 func TestLong(t *testing.T) {
 	for name, command := range map[string]string{
-		"and":      strings.Repeat("true && ", 60000) + "rm -rf ~",
+		"and":      strings.Repeat("true && ", 20000) + "rm -rf ~",
 		"then":     strings.Repeat("true; ", 15000) + "rm -rf ~",
 		"or":       strings.Repeat("true || ", 15000) + "rm -rf ~",
 		"pipe":     strings.Repeat("true | ", 15000) + "rm -rf ~",
-		"words":    "echo " + strings.Repeat("word ", 150000) + "; rm -rf ~",
+		"words":    "echo " + strings.Repeat("word ", 30000) + "; rm -rf ~",
 		"text":     "echo '" + strings.Repeat("word ", 150000) + "'; rm -rf ~",
-		"comments": strings.Repeat("# nothing\n", 80000) + "rm -rf ~",
+		"comments": strings.Repeat("# nothing\n", 20000) + "rm -rf ~",
 	} {
 		t.Run(name, func(t *testing.T) {
 			deeds := call(command).Deeds()

@@ -15,11 +15,13 @@ func (r *reader) simple(c *syntax.CallExpr) {
 		r.assign(c.Assigns)
 		return
 	}
-	var args []Word
+	args := make([]Word, 0, len(c.Args))
 	why := ""
 	for _, w := range c.Args {
 		if got := r.words(w); len(args) == 0 && len(got) > 0 {
-			why = whyUnknown(w)
+			if !got[0].Known() {
+				why = whyUnknown(w)
+			}
 			args = got
 		} else {
 			args = append(args, got...)

@@ -13,11 +13,11 @@ import (
 // What is read at all: more is opaque.
 const (
 	mostBytes   = 1 << 20
-	mostOpeners = 4000  // of brackets and keywords, which nest
-	mostDepth   = 16    // commands within texts within commands
-	mostDeeds   = 20000 // of one call
-	mostWords   = 64    // that one word with braces stands for
-	mostWork    = 2 << 20
+	mostOpeners = 4000    // of brackets and keywords, which nest
+	mostDepth   = 16      // commands within texts within commands
+	mostDeeds   = 20000   // of one call
+	mostWords   = 64      // that one word with braces stands for
+	mostWork    = 1 << 20 // besides twice the length of the command
 )
 
 // reader reads one command. What it holds is the state of the shell at the place that is read.
@@ -50,8 +50,8 @@ type stdin struct {
 }
 
 func readShell(c Call) []Deed {
-	var deeds []Deed
-	left := mostWork
+	deeds := make([]Deed, 0, 1+len(c.Command)/64)
+	left := mostWork + 2*len(c.Command)
 	r := reader{call: c, deeds: &deeds, left: &left, shell: shell{cwd: c.Cwd, vars: map[string][]Word{}, funcs: map[string]*syntax.Stmt{}}}
 	if c.Cwd != "" {
 		r.put("PWD", []Word{known(c.Cwd)})
@@ -589,9 +589,11 @@ func (r *reader) touch(a Access, w Word, recursive bool) Touch {
 		if r.cwd == "" {
 			return Touch{Access: a, Recursive: recursive, Unknown: true}
 		}
-		text = path.Join(r.cwd, text)
+		text = r.cwd + "/" + text
 	}
-	t.Path = path.Clean(text)
+	if t.Path = text; strings.Contains(text, ".") || strings.Contains(text, "//") || strings.HasSuffix(text, "/") {
+		t.Path = path.Clean(text)
+	}
 	if t.Below {
 		t.Start = strings.TrimSuffix(t.Path, "/") + "/" + last
 	}
