@@ -7,7 +7,9 @@
 // $CUSTOS_RUN, and spools it there when nobody acknowledges it within 50 ms.
 //
 // It never fails or delays an agent's turn: it always exits 0, and prints
-// nothing but what the daemon has for the agent. Flags it does not know it
+// nothing but what the daemon has for the agent. Where the agent was started with a policy,
+// $CUSTOS_POLICY names it, and before a tool is called it prints what speaks against that,
+// in the CLI's own words, whether a daemon runs or not. Flags it does not know it
 // leaves alone, so that an old one understands the hooks of a newer Custos. As the
 // command of a status line it becomes the person's own one, behind --then or in the
 // settings, so that this goes on being shown.
@@ -47,19 +49,25 @@ func main() {
 	p := hookwire.Post{Kind: o.kind, Event: o.event, Installed: o.installed}
 	p.Stamp() // before the payload is read: this is when it happened
 	payload := []byte(o.payload)
+	compiled := os.Getenv(policyVar)
 	if !o.given {
-		payload = readStdin(stdinWait)
+		payload = readStdin(stdinWait, mostKept(compiled))
 	}
 	p.SetPayload(payload)
-	deliver(o.run, p)
+	verdict := judge(compiled, o, payload)
+	deliver(o.run, p, verdict)
 	if o.event == statusLine {
 		showOwn(o, payload)
 	}
 }
 
-// deliver posts the event, or spools it.
-func deliver(run string, p hookwire.Post) {
+// deliver posts the event, or spools it. A verdict is said first, and alone: the CLI reads one answer.
+func deliver(run string, p hookwire.Post, verdict string) {
+	_, _ = syscall.Write(1, []byte(verdict))
 	ack, err := hookwire.Send(hookwire.Socket(run), p, ackWait)
+	if err == nil && verdict != "" {
+		return
+	}
 	if err == nil {
 		_, _ = syscall.Write(1, []byte(ack.Output)) // not os.Stdout: a reader that is gone must not end us by SIGPIPE
 		return

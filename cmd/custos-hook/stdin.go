@@ -11,14 +11,20 @@ import (
 // read and dropped, so that the CLI's write does not fail.
 const maxStdin = 1 << 20
 
+// complete says whether a JSON text is whole. One that is large is only looked through where it
+// ends as an object does: each look costs as much as all that has come.
+func complete(b []byte) bool {
+	return (len(b) < maxStdin/4 || b[len(b)-1] == '}' || b[len(b)-1] == '\n') && json.Valid(b)
+}
+
 // readStdin reads the standard input to its end, but no longer than wait, and
 // not beyond a complete JSON text when nothing more is there.
-func readStdin(wait time.Duration) []byte {
+func readStdin(wait time.Duration, most int) []byte {
 	var kept []byte
 	buf := make([]byte, 64<<10)
 	for until := time.Now().Add(wait); ; {
 		ready, err := readable(0)
-		if err == nil && !ready && !json.Valid(kept) {
+		if err == nil && !ready && !complete(kept) {
 			ready, err = readable(time.Until(until))
 		}
 		if err != nil || !ready {
@@ -31,7 +37,7 @@ func readStdin(wait time.Duration) []byte {
 		case err != nil || n <= 0:
 			return kept
 		}
-		kept = append(kept, buf[:min(n, maxStdin-len(kept))]...)
+		kept = append(kept, buf[:min(n, most-len(kept))]...)
 		if !time.Now().Before(until) {
 			return kept
 		}

@@ -12,9 +12,9 @@ import (
 const mostLines = 5000
 
 // large are the packages that may have more: cli, one file a command, and the pages that it shows, with the three faces
-// (top, web, setup), other hosts, and what is left of it on a client of those; daemon, which puts the counting of what models used, budgets and the listener of the
+// (top, web, setup), policies, other hosts, and what is left of it on a client of those; daemon, which puts the counting of what models used, budgets and the listener of the
 // page together with all else; store, which is the only one with SQL.
-var large = map[string]int{"internal/cli": 11400, "internal/daemon": 5800, "internal/store": 5300}
+var large = map[string]int{"internal/cli": 11500, "internal/daemon": 5800, "internal/store": 5300}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {

@@ -73,6 +73,11 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 	if w.Own.Hook != "" {
 		o.HookSocket = hookwire.Socket(w.Own.Run)
 	}
+	policies, err := ReadPolicies(w.Config)
+	if err != nil {
+		return nil, err
+	}
+	o.Policy, o.Own = policies.named, ownFolders(w.Config)
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}

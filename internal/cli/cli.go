@@ -17,6 +17,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/config"
+	"custos/internal/policy"
 	"custos/internal/remote"
 	"custos/internal/service"
 	"custos/internal/uninstall"
@@ -59,6 +60,11 @@ type Daemon struct {
 
 	// Simulate plays the stories of a file.
 	Simulate func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error)
+
+	// Policies are the policies there are, and the name of that of a role; "" for none.
+	Policies func(c config.Config, role string) (all map[string]policy.Policy, of string, err error)
+	// PolicyPlaces are what lies where for an agent that stands in a folder.
+	PolicyPlaces func(c config.Config, home, dir string) policy.Places
 
 	// Person refuses, to agents, what takes a person.
 	Person func(c config.Config, what string) error
@@ -166,7 +172,7 @@ func (a *app) root() *cobra.Command {
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
 		a.workCommand(), a.convoyCommand(), a.gateCommand(), a.triggerCommand(),
 		a.mailCommand(),
-		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(),
+		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(), a.policyCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.setupCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.serviceCommand(), a.upgradeCommand(), a.uninstallCommand())

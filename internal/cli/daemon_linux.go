@@ -51,14 +51,16 @@ func realDaemon(e Env) Daemon {
 		Simulate: func(ctx context.Context, c config.Config, name string, text []byte) (api.Simulation, error) {
 			return daemon.Simulate(ctx, c, options(newSpoken(e)), name, text)
 		},
-		Person:    daemon.NoAgentHere,
-		Freeze:    daemon.Freeze,
-		Thaw:      daemon.Thaw,
-		Frozen:    daemon.Frozen,
-		Alive:     uninstall.Alive,
-		RunsOn:    uninstall.RunsOn,
-		Going:     uninstall.Going,
-		Uninstall: uninstall.Do,
+		Policies:     daemon.Policies,
+		PolicyPlaces: daemon.PolicyPlaces,
+		Person:       daemon.NoAgentHere,
+		Freeze:       daemon.Freeze,
+		Thaw:         daemon.Thaw,
+		Frozen:       daemon.Frozen,
+		Alive:        uninstall.Alive,
+		RunsOn:       uninstall.RunsOn,
+		Going:        uninstall.Going,
+		Uninstall:    uninstall.Do,
 	}
 }
 

@@ -67,6 +67,7 @@ func fake(getenv func(string) string) cli.Daemon {
 		return w.options(), err
 	}
 	return cli.Daemon{
+		Policies: daemon.Policies, PolicyPlaces: daemon.PolicyPlaces,
 		Person: func(config.Config, string) error {
 			if agent := getenv("AGENT"); agent != "" {
 				return &api.Error{Kind: api.Forbidden, Message: "agent " + agent + " may not"}

@@ -32,7 +32,7 @@ func everyday() []topic {
 // everything lists all commands by topic; a test sees to it that none is missing.
 func everything() []topic {
 	return []topic{
-		{"Look", []string{"preflight", "plan", "why", "runbook", "explain", "kinds", "record", "simulate", "rules", "status", "health"}},
+		{"Look", []string{"preflight", "plan", "why", "runbook", "explain", "kinds", "record", "simulate", "rules", "policy", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "deny", "clean", "worktree", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "top", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},

@@ -17,6 +17,7 @@ import (
 	"custos/internal/loop"
 	"custos/internal/observe"
 	"custos/internal/onewriter"
+	policies "custos/internal/policy"
 	"custos/internal/remote"
 	"custos/internal/report"
 	"custos/internal/report/journal"
@@ -97,6 +98,7 @@ func (s *system) settings() []func() error {
 		from(s.cfg, catalog.Handoff, &s.handoff),
 		from(s.cfg, func(cfg config.Config) ([]fleet.Pool, error) { return catalog.Pools(cfg, s.world.Kinds) }, &s.pools),
 		from(s.cfg, catalog.Budgets, &s.budgets),
+		from(s.cfg, catalog.ReadPolicies, &s.policies),
 		from(s.cfg, catalog.Prices, &s.prices),
 		from(s.cfg, mailActions, &s.mail),
 		from(s.cfg, readInterpreter, &s.meant),
@@ -159,6 +161,17 @@ func (s *system) join(p plugIns) {
 func parseRules(cfg config.Config, table string) (assess.Rules, error) {
 	check := rules.Checker{Actions: catalog.ActionNames()}
 	return check.Parse("rules.toml", []byte(table), rules.Source{Name: cfg.File, Text: cfg.Text})
+}
+
+// Policies are the policies there are, and the name of that of a role; "" for none.
+func Policies(c config.Config, role string) (all map[string]policies.Policy, of string, err error) {
+	p, err := catalog.ReadPolicies(c)
+	return p.All, p.Of(role), err
+}
+
+// PolicyPlaces are what lies where for an agent that stands in a folder.
+func PolicyPlaces(c config.Config, home, dir string) policies.Places {
+	return catalog.PolicyPlaces(c, home, dir)
 }
 
 // Sections lists the sections of custos.toml that belong to plug-ins.

@@ -334,7 +334,7 @@ func dwellKnobs() []knob {
 
 // places are the keys of [agents] that say where to look, or what is not seen from here
 // (catalog.TestAgentsElsewhere), and limit nothing.
-var places = []string{"adopt", "registries", "recorded", "recorded_in", "places", "roles", "foreign_namespace"}
+var places = []string{"adopt", "registries", "recorded", "recorded_in", "places", "roles", "policy", "foreign_namespace"}
 
 // watched is what is said of an agent in whose tool nothing has moved for 40
 // minutes, looked at twice.

@@ -74,6 +74,7 @@ type system struct {
 	handoff    fleet.HandoffPolicy
 	pools      []fleet.Pool
 	budgets    []fleet.Budget
+	policies   catalog.Policies
 	prices     price.Table
 	conditions conditions // of gates
 	mail       map[fleet.MailType]fleet.MailAction

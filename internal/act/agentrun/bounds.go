@@ -73,7 +73,7 @@ func (l *Launcher) spec(b Begin) (boundary.Spec, error) {
 		p.Read = append(p.Read, path)
 	}
 	var err error
-	if p.Git, p.Dir, err = worktree(b.Launch.Dir); err != nil {
+	if p.Git, p.Dir, err = treeOf(b.Launch.Dir); err != nil {
 		return boundary.Spec{}, err
 	}
 	p.Git.Lock = bounds.LockRefs
@@ -162,9 +162,9 @@ func packageOf(path string) string {
 	return path
 }
 
-// worktree is the one that a folder lies in. What a .git names is the agent's to write, so it counts
+// treeOf is the worktree that a folder lies in. What a .git names is the agent's to write, so it counts
 // only where the repository itself says that this is its worktree.
-func worktree(dir string) (boundary.Git, string, error) {
+func treeOf(dir string) (boundary.Git, string, error) {
 	place, err := git.Find(dir)
 	if errors.Is(err, git.ErrNotRepository) || err == nil && place.Bare {
 		return boundary.Git{}, dir, nil

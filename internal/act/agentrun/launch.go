@@ -14,6 +14,7 @@ import (
 	"custos/internal/act"
 	"custos/internal/agent"
 	"custos/internal/fleet"
+	"custos/internal/policy"
 	"custos/internal/session"
 	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
@@ -42,6 +43,9 @@ type LauncherOptions struct {
 	Boundary string `toml:"boundary"`
 
 	World World `toml:"-"`
+	// Policy is what calls of agents of a role are judged by; nil, and false: nothing judges them.
+	Policy func(role string) (policy.Policy, bool) `toml:"-"`
+	Own    []string                                `toml:"-"` // folders of Custos, for policies
 	// Accounts are those that agents may be started with. Without any, accounts are mere names.
 	Accounts fleet.Accounts `toml:"-"`
 	Bounds   []Bounds       `toml:"-"` // what agents may be kept within
@@ -153,6 +157,11 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 	if err != nil {
 		return b, err
 	}
+	judged, err := l.policy(r, instance, dir, &b)
+	if err != nil {
+		return b, err
+	}
+	env = append(env, judged...)
 	if b.Command, err = agent.Launch(kind, o); err != nil {
 		return b, Never("%w", err)
 	}

@@ -58,6 +58,9 @@ type Options struct {
 	Places []Place         `toml:"places"`
 	Roles  map[string]Role `toml:"roles"`
 
+	// Policy is that of agents whose role has none of its own; "" for none.
+	Policy string `toml:"policy"`
+
 	// Contracts are the heartbeats that agents have promised.
 	Contracts []fleet.Contract `toml:"-"`
 	// Kinds are the kinds looked for; needed.

@@ -41,6 +41,7 @@ type Role struct {
 	Parent   string   `toml:"parent"`                                // who is told where its system names nobody
 	Standing bool     `toml:"standing"`                              // exempt from idle rules
 	Account  string   `toml:"account"`
+	Policy   string   `toml:"policy"` // [policy.NAME] by which custos-hook judges what they call
 }
 
 // place is a Place that was checked.

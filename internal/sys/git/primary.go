@@ -149,6 +149,26 @@ func AdminDir(common, top string) (string, error) {
 	return "", fmt.Errorf("cannot find the worktree %q in %q: %w", top, common, ErrNotRepository)
 }
 
+// Others are the folders of the other worktrees of a place's repository, the first of all among
+// them, as the repository has written them down. What of that cannot be read is left out.
+func (p Place) Others() (tops []string) {
+	if main := filepath.Dir(p.Common); filepath.Base(p.Common) == ".git" && main != p.Top {
+		tops = append(tops, main)
+	}
+	base := filepath.Join(p.Common, "worktrees")
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return tops
+	}
+	for _, e := range entries {
+		to, err := pointer(filepath.Join(base, e.Name(), "gitdir"), "")
+		if top := filepath.Dir(to); err == nil && top != p.Top {
+			tops = append(tops, top)
+		}
+	}
+	return tops
+}
+
 // meant says whether a worktree's git folder was made for the folder top.
 func meant(admin, top string) bool {
 	to, err := pointer(filepath.Join(admin, "gitdir"), "")

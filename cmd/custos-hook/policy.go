@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"custos/internal/policy"
+)
+
+// policyVar names the compiled policy of the agent; it is only set where there is one.
+const policyVar = "CUSTOS_POLICY"
+
+// mostJudged is how much of a call is read where it is judged: what is cut off could not be.
+const mostJudged = 16 << 20
+
+func mostKept(compiled string) int {
+	if compiled != "" {
+		return mostJudged
+	}
+	return maxStdin
+}
+
+// answers says how a kind of CLI is answered before it calls a tool. What a CLI cannot do is
+// made stricter, and never weaker: one that cannot ask a person denies.
+//
+//   - claude: code.claude.com/docs/en/hooks, PreToolUse
+//   - qwen: qwenlm.github.io/qwen-code-docs, hooks, PreToolUse
+//   - codex: codex-rs/hooks/schema/generated/pre-tool-use.command.output.schema.json; it takes
+//     "ask" for a fault of the hook, and goes on (openai/codex pull request 20756)
+//   - gemini: geminicli.com/docs/hooks/reference, BeforeTool
+var answers = map[string]answer{
+	"claude": {event: "PreToolUse", asks: true, context: true},
+	"qwen":   {event: "PreToolUse", asks: true, context: true},
+	"codex":  {event: "PreToolUse"},
+	"gemini": {event: "BeforeTool", flat: true},
+}
+
+type answer struct {
+	event   string
+	asks    bool // it can ask a person
+	context bool // a warning reaches the model
+	flat    bool // {"decision": …} instead of hookSpecificOutput
+}
+
+type specific struct {
+	Event    string `json:"hookEventName"`
+	Decision string `json:"permissionDecision,omitempty"`
+	Reason   string `json:"permissionDecisionReason,omitempty"`
+	Context  string `json:"additionalContext,omitempty"`
+}
+
+type output struct {
+	Specific *specific `json:"hookSpecificOutput,omitempty"`
+	Decision string    `json:"decision,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Message  string    `json:"systemMessage,omitempty"`
+}
+
+// say is the JSON of a verdict; "" for none.
+func (a answer) say(v policy.Verdict, told string) string {
+	if v == policy.Ask && !a.asks {
+		v, told = policy.Deny, told+" This CLI cannot ask a person here: ask one yourself."
+	}
+	var o output
+	switch {
+	case v == policy.None:
+		return ""
+	case v == policy.Warn && a.context:
+		o.Specific = &specific{Event: a.event, Context: told}
+	case v == policy.Warn:
+		o.Message = told
+	case a.flat:
+		o.Decision, o.Reason = string(v), told
+	default:
+		o.Specific = &specific{Event: a.event, Decision: string(v), Reason: told}
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return "" // texts always marshal
+	}
+	return string(text) + "\n"
+}
+
+// judge is what is said of a call before it is made; "" where nothing speaks against it, where
+// no policy is named, and for a CLI or an event of which it is not known how it is answered.
+func judge(file string, o order, payload []byte) string {
+	a, known := answers[o.kind]
+	if file == "" || !known || o.event != a.event {
+		return ""
+	}
+	return a.say(verdict(file, payload))
+}
+
+// verdict judges a call by a compiled policy. What cannot be judged is denied, and why is said.
+func verdict(file string, payload []byte) (v policy.Verdict, told string) {
+	defer func() {
+		if recover() != nil {
+			v, told = policy.Deny, "Custos could not judge this call: a fault of Custos. Tell a person."
+		}
+	}()
+	c, err := read(file)
+	if err != nil {
+		return policy.Deny, fmt.Sprintf("Custos cannot read the policy of this agent, and denies what it cannot judge: %v. Tell a person: a start of the agent writes it anew.", err)
+	}
+	var call struct {
+		Tool  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
+		Cwd   string          `json:"cwd"`
+	}
+	if err := json.Unmarshal(payload, &call); err != nil || call.Tool == "" {
+		return policy.Deny, "Custos cannot read what this call is, and denies what it cannot judge. Tell a person."
+	}
+	d := c.Policy.Decide(c.Call(call.Tool, call.Cwd, call.Input))
+	if d.Verdict == policy.None {
+		return d.Verdict, ""
+	}
+	return d.Verdict, d.Told(c.Policy.Name)
+}
+
+func read(file string) (policy.Compiled, error) {
+	f, err := os.OpenFile(file, os.O_RDONLY, 0)
+	if err != nil {
+		return policy.Compiled{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 5<<20))
+	if err != nil {
+		return policy.Compiled{}, err
+	}
+	return policy.Decode(text)
+}

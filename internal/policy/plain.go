@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"strings"
+)
+
+// effect says what a program does to its operands.
+type effect struct {
+	access    Access
+	which     string // all, last, notfirst
+	recursive string // options with which it goes down: letters, "*" always
+	others    Access // what is done to the operands that are not meant by which
+}
+
+var effects = map[string]effect{
+	"rm": {access: Delete, which: "all", recursive: "rR"}, "rmdir": {access: Delete, which: "all"}, "unlink": {access: Delete, which: "all"}, "shred": {access: Delete, which: "all"},
+	"trash": {access: Delete, which: "all", recursive: "*"}, "trash-put": {access: Delete, which: "all", recursive: "*"}, "gio": {access: Delete, which: "notfirst", recursive: "*"},
+	"rimraf": {access: Delete, which: "all", recursive: "*"}, "srm": {access: Delete, which: "all", recursive: "rR"}, "wipe": {access: Delete, which: "all", recursive: "*"},
+	"touch": {access: Write, which: "all"}, "mkdir": {access: Write, which: "all"}, "mkfifo": {access: Write, which: "all"}, "mknod": {access: Write, which: "all"}, "tee": {access: Write, which: "all"},
+	"truncate": {access: Write, which: "all"}, "sponge": {access: Write, which: "all"}, "patch": {access: Write, which: "all"},
+	"chmod": {access: Write, which: "notfirst", recursive: "R"}, "chown": {access: Write, which: "notfirst", recursive: "R"}, "chgrp": {access: Write, which: "notfirst", recursive: "R"}, "chattr": {access: Write, which: "notfirst", recursive: "R"}, "setfacl": {access: Write, which: "notfirst", recursive: "R"},
+	"cp": {access: Write, which: "last", others: Read}, "install": {access: Write, which: "last", others: Read}, "rsync": {access: Write, which: "last", others: Read}, "scp": {access: Write, which: "last", others: Read},
+	"ln": {access: Write, which: "last"}, "mv": {access: Write, which: "last", others: Delete},
+	"mkswap": {access: Write, which: "all"}, "wipefs": {access: Write, which: "all"}, "fdisk": {access: Write, which: "all"}, "sfdisk": {access: Write, which: "all"}, "parted": {access: Write, which: "all"}, "blkdiscard": {access: Write, which: "all"},
+	"vi": {access: Write, which: "all"}, "vim": {access: Write, which: "all"}, "nvim": {access: Write, which: "all"}, "nano": {access: Write, which: "all"}, "emacs": {access: Write, which: "all"}, "ed": {access: Write, which: "all"},
+}
+
+// outputs are the options that name a file to write.
+var outputs = map[string][]string{"curl": {"-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header"}, "wget": {"-O", "--output-document", "-o", "-P", "--directory-prefix"}, "sort": {"-o", "--output"},
+	"tar": {"-C", "--directory"}, "unzip": {"-d"}, "gcc": {"-o"}, "cc": {"-o"}, "clang": {"-o"}, "go": {"-o"}, "jq": {}, "pandoc": {"-o"}, "openssl": {"-out"}}
+
+// silent are programs whose words are no files that they read.
+var silent = map[string]bool{"echo": true, "printf": true, "true": true, "false": true, "test": true, "[": true, "ls": true, "stat": true, "basename": true, "dirname": true, "realpath": true, "readlink": true, "which": true, "type": true,
+	"gh": true, "glab": true, "tea": true, "custos": true, "ssh-add": true, "ssh-keygen": true, "kill": true, "sleep": true, "mkdir": true, "touch": true, "exit": true, "return": true, "logger": true, "notify-send": true, "mail": true, "ssh": true, "bd": true, "jj": true, ":": true, "file": true, "du": true}
+
+// codes are interpreters of other languages, and the letters behind which the code stands.
+var codes = map[string]string{"python": "c", "python2": "c", "python3": "c", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e", "perl": "eE", "ruby": "e", "php": "rBRE", "lua": "e", "luajit": "e", "osascript": "e", "pwsh": "c", "Rscript": "e", "tclsh": "", "expect": "c", "ghc": "e", "vim": "c", "nvim": "c", "ex": "c", "emacs": ""}
+
+// plain is a program that runs no other one that its words name.
+func (r *reader) plain(name string, args []Word) {
+	d := Deed{Program: name, Args: args, Opaque: r.code(name, args)}
+	d.Touches = r.effects(name, args)
+	if !silent[name] {
+		d.Touches = append(d.Touches, r.reads(args)...)
+	}
+	for _, a := range args {
+		h := hostOf(a.Text)
+		if h == "" && (name == "scp" || name == "rsync") {
+			h = remoteHost(a.Text)
+		}
+		if h != "" {
+			d.Hosts = append(d.Hosts, h)
+		}
+	}
+	r.add(d)
+}
+
+// code says whether an interpreter is given code, which is not read.
+func (r *reader) code(name string, args []Word) string {
+	if strings.HasPrefix(name, "python3.") {
+		name = "python3"
+	}
+	letters, is := codes[name]
+	if (name == "awk" || name == "gawk" || name == "mawk") && len(args) > 0 && (strings.Contains(joined(args).Text, "system(") || strings.Contains(joined(args).Text, "getline")) {
+		return OpaqueCode
+	}
+	if !is {
+		return ""
+	}
+	for _, a := range args {
+		if a.Text == "-" || a.Text == "--eval" || a.Text == "--print" || a.Text == "eval" {
+			return OpaqueCode
+		}
+		if len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' && letters != "" && strings.ContainsAny(a.Text[1:min(len(a.Text), 4)], letters) {
+			return OpaqueCode
+		}
+		if !strings.HasPrefix(a.Text, "-") {
+			return ""
+		}
+	}
+	if len(args) == 0 && r.stdin != nil && !strings.Contains("vim nvim emacs ex", name) {
+		return OpaqueCode
+	}
+	return ""
+}
+
+// has says whether one of some letters stands among the options.
+func has(args []Word, letters string, long ...string) bool {
+	for _, a := range args {
+		t := a.Text
+		switch {
+		case t == "--":
+			return false
+		case strings.HasPrefix(t, "--"):
+			name, _, _ := strings.Cut(t, "=")
+			for _, l := range long {
+				if len(name) > 3 && strings.HasPrefix(l, name) {
+					return true
+				}
+			}
+		case len(t) > 1 && t[0] == '-' && strings.ContainsAny(t[1:], letters):
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) effects(name string, args []Word) (out []Touch) {
+	e, ok := effects[name]
+	if strings.HasPrefix(name, "mkfs") || strings.HasPrefix(name, "mke2fs") {
+		e, ok = effect{access: Write, which: "all"}, true
+	}
+	if (name == "sed" || name == "gsed" || name == "perl" || name == "ruby") && inPlace(args) {
+		e, ok = effect{access: Write, which: "notfirst"}, true
+		if has(args, "e", "--expression") {
+			e.which = "all"
+		}
+	}
+	if ok {
+		out = r.apply(e, args)
+	}
+	if name == "rsync" && has(args, "", "--delete-before", "--delete-after", "--delete-excluded") && len(out) > 0 {
+		last := out[len(out)-1]
+		last.Access, last.Recursive = Delete, true
+		out = append(out, last)
+	}
+	return append(out, r.outputs(name, args)...)
+}
+
+func inPlace(args []Word) bool {
+	for _, a := range args {
+		t := a.Text
+		if strings.HasPrefix(t, "--in-place") || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsRune(t, 'i') {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) apply(e effect, args []Word) (out []Touch) {
+	recursive := e.recursive == "*" || e.recursive != "" && has(args, e.recursive, "--recursive")
+	words := operands(args)
+	if to, ok := target(args); ok && e.which == "last" {
+		words = append(without(words, to), to)
+	}
+	for i, w := range words {
+		access := e.access
+		if e.which == "notfirst" && i == 0 || e.which == "last" && i < len(words)-1 {
+			access = e.others
+		}
+		if access == "" || nowhere(r.touch(access, w, false)) {
+			continue
+		}
+		out = append(out, r.touch(access, w, recursive))
+	}
+	return out
+}
+
+func without(words []Word, not Word) (out []Word) {
+	for _, w := range words {
+		if w != not {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// target is the folder of -t.
+func target(args []Word) (Word, bool) {
+	for i, a := range args {
+		if rest, ok := strings.CutPrefix(a.Text, "--target-directory="); ok {
+			return tail(a, len(a.Text)-len(rest)), true
+		}
+		if (a.Text == "-t" || a.Text == "--target-directory") && i+1 < len(args) {
+			return args[i+1], true
+		}
+	}
+	return Word{}, false
+}
+
+func (r *reader) outputs(name string, args []Word) (out []Touch) {
+	for _, o := range outputs[name] {
+		for i, a := range args {
+			value := Word{}
+			switch {
+			case a.Text == o && i+1 < len(args):
+				value = args[i+1]
+			case strings.HasPrefix(o, "--") && strings.HasPrefix(a.Text, o+"="), len(o) == 2 && strings.HasPrefix(a.Text, o) && len(a.Text) > 2:
+				value = tail(a, len(strings.TrimSuffix(a.Text[:len(o)], "=")))
+				value = trimEqual(value)
+			default:
+				continue
+			}
+			if t := r.touch(Write, value, false); value.Text != "-" && !nowhere(t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+func trimEqual(w Word) Word {
+	if strings.HasPrefix(w.Text, "=") {
+		return tail(w, 1)
+	}
+	return w
+}
+
+// reads are the operands that may be files: they count where secrets lie.
+func (r *reader) reads(args []Word) (out []Touch) {
+	for _, a := range args {
+		switch at := strings.IndexByte(a.Text, '='); {
+		case strings.HasPrefix(a.Text, "@"):
+			a = tail(a, 1)
+		case at > 0 && at+1 < len(a.Text) && strings.ContainsRune("/@", rune(a.Text[at+1])):
+			a = tail(a, at+1)
+			if strings.HasPrefix(a.Text, "@") {
+				a = tail(a, 1)
+			}
+		case strings.HasPrefix(a.Text, "-"):
+			continue
+		}
+		if a.Text == "" || strings.ContainsAny(a.Text, "\n") || strings.Contains(a.Text, "://") {
+			continue
+		}
+		if t := r.touch(Read, a, false); !nowhere(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// dd names its files by if= and of=.
+func (r *reader) dd(name string, args []Word) {
+	d := Deed{Program: name, Args: args}
+	for _, a := range args {
+		for prefix, access := range map[string]Access{"of=": Write, "if=": Read} {
+			if strings.HasPrefix(a.Text, prefix) {
+				if t := r.touch(access, tail(a, len(prefix)), false); !nowhere(t) {
+					d.Touches = append(d.Touches, t)
+				}
+			}
+		}
+	}
+	r.add(d)
+}
