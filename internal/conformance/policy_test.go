@@ -1,0 +1,71 @@
+//go:build conformance
+
+package conformance
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/agent"
+)
+
+// noTouch denies a harmless command, and says why in words that nothing else says.
+const noTouch = `[agents]
+policy = "lab"
+[[policy.lab.rule]]
+id      = "no-touch"
+verdict = "deny"
+program = ["touch"]
+why     = "that program is not for you"
+instead = "say that you wanted to"
+`
+
+// judging are the kinds whose hook is answered with a verdict: see docs/policy.md.
+var judging = map[string]bool{"claude": true, "codex": true, "gemini": true, "qwen": true}
+
+// TestPolicy has a real agent call a tool that its policy denies: nothing was done, nobody was asked, and the model is
+// told why.
+func TestPolicy(t *testing.T) {
+	eachCLI(t, func(t *testing.T, c cli, _ agent.Kind) {
+		if !judging[c.kind] {
+			t.Skipf("nothing is enforced of %s", c.kind)
+		}
+		f := startFleet(t, c, noTouch)
+		defer func() {
+			if t.Failed() {
+				t.Log(f.tellAll(t))
+			}
+		}()
+		f.spawn(t)
+		from := len(f.home.model.Asked())
+		f.say(t, "now run the tool")
+		f.isDenied(t, from)
+	})
+}
+
+// isDenied waits until the turn is over, with a person who allows what they are asked, and wants nothing to have been done.
+func (f *custos) isDenied(t *testing.T, from int) {
+	t.Helper()
+	f.until(t, "the model is given what came of the call", time.Minute, func() bool {
+		if f.show(t).Dialog != nil { // some ask the person first, and their hook after that
+			_, _ = f.try(nil, "answer", f.who, "yes", "--wait", "30s")
+		}
+		for _, a := range f.home.model.Asked()[from:] {
+			if n := len(a.Turns); n > 0 && slices.ContainsFunc(a.Turns, func(turn Turn) bool { return turn.Result }) {
+				return true
+			}
+		}
+		return false
+	})
+	f.is(t, "idle")
+	if _, err := os.Lstat(filepath.Join(f.home.project, proof)); err == nil {
+		t.Errorf("it was done: %s is there", proof)
+	}
+	if screen, _ := f.command("peek", f.who).Output(); strings.Contains(string(screen), "rule no-touch: that program is not for you") {
+		t.Log("and its screen says why")
+	}
+}
