@@ -211,7 +211,7 @@ func (c *Tab) Clicks(selector string) {
 		if err == nil {
 			err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
 		}
-		if err != nil && !strings.Contains(err.Error(), "Could not find node") { // it was exchanged before it was clicked on
+		if err != nil && !exchanged(err) {
 			c.T.Fatalf("%s: %v\n%s", selector, err, c.Text())
 		}
 		if err == nil {
@@ -221,10 +221,23 @@ func (c *Tab) Clicks(selector string) {
 	}
 }
 
+// exchanged says that what was found was another thing before something was done with it.
+func exchanged(err error) bool {
+	return strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "No node with given id")
+}
+
 // Types fills in a field.
 func (c *Tab) Types(selector, text string) {
 	c.T.Helper()
-	c.Does(chromedp.SetValue(chromedp.CSS(selector), text))
+	ctx, cancel := context.WithTimeout(c.ctx, longest)
+	defer cancel()
+	err := chromedp.Do(ctx, chromedp.SetValue(chromedp.CSS(selector), text))
+	for err != nil && exchanged(err) {
+		err = chromedp.Do(ctx, chromedp.SetValue(chromedp.CSS(selector), text))
+	}
+	if err != nil {
+		c.T.Fatalf("%s: %v\n%s", selector, err, c.Text())
+	}
 }
 
 // Evaluate is what a script of a test finds in the page; a promise is waited for.
