@@ -279,13 +279,19 @@ func (r *reading) fromTranscript() Verdict {
 	return Verdict{State: r.Written.State, Reason: r.Written.Says, Source: SourceTranscript, Since: r.Written.Since}
 }
 
+// endSettles is how much later than the registry file a hook may tell of the end of a turn:
+// only the hook says whether it failed, and what waits is typed into what is idle.
+const endSettles = time.Second
+
 // newerRegistry: the registry file was written after the last hook event.
 func (r *reading) newerRegistry() (Verdict, bool) {
 	reg, ok := r.Registry.Get()
 	if !ok || reg.Updated.IsZero() || !reg.Updated.After(r.Told.Turn.Wall) {
 		return Verdict{}, false
 	}
-	return r.byRegistry()
+	v, ok := r.byRegistry()
+	tells := v.State == fleet.StateIdle && r.Told.State == fleet.StateWorking && r.Now.Wall.Sub(reg.Updated) < endSettles
+	return v, ok && !tells
 }
 
 // hookSettles is how long a title may lag behind a hook.

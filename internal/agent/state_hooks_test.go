@@ -268,6 +268,7 @@ func TestStateWithHooks(t *testing.T) {
 		"working":                          {[]string{"prompt"}, Signals{}, "working", SourceHook},
 		"above an older registry":          {[]string{"prompt"}, Signals{Registry: reg("idle", time.Hour)}, "working", SourceHook},
 		"below a newer registry":           {[]string{"prompt"}, Signals{Registry: reg("idle", time.Second)}, "idle", SourceRegistry},
+		"its end not told of yet":          {[]string{"prompt"}, Signals{Registry: reg("idle", endSettles-1)}, "working", SourceHook},
 		"interrupted, told by title":       {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(5)}, "idle", SourceTitle},
 		"old title":                        {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(90)}, "working", SourceHook},
 		"interrupted as soon as it began":  {[]string{"prompt"}, Signals{Title: fleet.Known("✳ x"), Screen: fleet.Known(claudePrompt), Activity: seconds(61)}, "idle", SourceTitle},

@@ -39,8 +39,16 @@ func (p *pass) link() {
 	}
 	for i := range p.alerts {
 		if a := &p.alerts[i]; a.Status != fleet.AlertResolved {
-			a.CausedBy = p.causes(a.AlertKey, firing)
+			p.explain(a, p.causes(a.AlertKey, firing))
 		}
+	}
+}
+
+// explain notes the causes of an alert. One that is true no more, and only fires on for a while,
+// is news to nobody because its cause ended first.
+func (p *pass) explain(a *fleet.Alert, by []fleet.AlertKey) {
+	if lingers := a.Blind == "" && a.LastTrue.Before(p.snap.At); len(by) > 0 || !lingers {
+		a.CausedBy = by
 	}
 }
 

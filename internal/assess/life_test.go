@@ -236,3 +236,24 @@ func TestFindingsComeWorstThenOldestFirst(t *testing.T) {
 		t.Errorf("order %v, want the older first", got)
 	}
 }
+
+// What fires on for a while after it ended was explained by what ended first: that stays so, and
+// is over when it is true again.
+func TestWhatFiresOnKeepsItsCause(t *testing.T) {
+	set := parse(t, "[rule.host-bad]\npriority='P1'\nover='host'\nexpr='host.cpus > 1'\n"+logRule("caused_by=['host-bad']\nkeep_firing_for='1m'"))
+	var past fleet.Past
+	for i, c := range []struct {
+		at         time.Duration
+		size, cpus int
+		caused     bool
+	}{{0, 1000, 4, true}, {10 * time.Second, 1, 1, true}, {20 * time.Second, 1000, 1, false}, {30 * time.Second, 1000, 4, true}, {40 * time.Second, 1000, 1, false}} {
+		s := worldWithLog(c.at, int64(c.size))
+		s.Host.Value.CPUs = c.cpus
+		got := Assess(set, s, past)
+		past = after(past, got)
+		a := fleet.Find(got.Alerts, func(a *fleet.Alert) bool { return a.Rule == "big" })
+		if a == nil || a.Status != fleet.AlertFiring || (len(a.CausedBy) == 1) != c.caused {
+			t.Errorf("look %d: %+v, want it firing, and caused %v", i, a, c.caused)
+		}
+	}
+}

@@ -17,7 +17,8 @@ func (a *app) answerCommand() *cobra.Command {
 		Use:   "answer NAME CHOICE",
 		Short: "Answer the question that an agent shows",
 		Long: `answer presses the key for one of the choices of the dialog that an agent shows:
-custos show NAME lists them. It goes to that very dialog: when another one stands
+custos show NAME lists them. CHOICE is the name of one, or, without --dialog, what just
+one of them says. It goes to that very dialog: when another one stands
 there at the instant of answering, nothing is pressed. With --dialog it is the one
 with this hash; without, the one that is there now, which is shown. One that asks
 and has not drawn its dialog yet is given a moment; with --wait, any agent that runs

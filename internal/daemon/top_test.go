@@ -26,7 +26,7 @@ func TestTop(t *testing.T) {
 	s.up()
 	s.must(`mkdir app; custos spawn asker --kind claude --dir app --prompt "fake dialog make" --wait 20s; custos spawn idler --kind claude --dir app --prompt hello --wait 20s`)
 	s.must(`tmux -f /dev/null new-session -d -x 80 -y 24 "custos top; echo it ended with \$?; cat"`)
-	s.shows("1 needs you", "> P2", "agent asker waits for a person", "AGENTS 2: 1 idle · 1 waiting", "Do you want to proceed?")
+	s.shows("1 needs you", "> P2", "agent asker waits for a person", "AGENTS 2: 1 idle · 1 waiting", "Do you want to proceed?", "→ custos show asker")
 	s.sameScreen("top")
 	s.press("Down", "x")
 	s.shows("asker: it asks for permission", "1 yes: Yes", "3 no: No")

@@ -56,6 +56,10 @@ func TestHolders(t *testing.T) {
 	if got := h.Of(fleet.Usage{Kind: "codex", Session: "s1", At: began}); got.Agent != "" {
 		t.Errorf("a conversation of another kind is of %q", got.Agent)
 	}
+	inFolder := fleet.Usage{Kind: "claude", Session: "s1", At: after(time.Second), Account: "of the folder"}
+	if got := h.Of(inFolder); got.Agent != "ann" || got.Account != "of the folder" {
+		t.Errorf("whose account it is, its folder tells: %+v", got)
+	}
 
 	// She takes up work, and leaves the conversation for an old one that bob had.
 	look(10*minute, past, at{name: "ann", instance: "i1", session: "s1", pid: 1, age: 11 * minute, work: "w1"}, at{name: "bob", session: "s2", pid: 2, age: 10 * minute})

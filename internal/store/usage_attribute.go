@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 
 	"custos/internal/fleet"
@@ -47,7 +46,7 @@ func (s *Store) nobodys(ctx context.Context, held fleet.Holding) (list []fleet.U
 		if err != nil {
 			return nil, err
 		}
-		u.Agent, u.Instance, u.Role, u.Project, u.Account, u.Run, u.Work = who.Agent, who.Instance, who.Role, who.Project, cmp.Or(u.Account, who.Account), who.Run, who.Work
+		u.Agent, u.Instance, u.Role, u.Project, u.Account, u.Run, u.Work = who.Agent, who.Instance, who.Role, who.Project, who.Account, who.Run, who.Work
 		list = append(list, u)
 	}
 	return list, rows.Err()

@@ -18,7 +18,7 @@ func TestAttributeUsage(t *testing.T) {
 	}
 	nothing := func(*fleet.Usage) {}
 	ok(t, s.AddUsage(t.Context(), []fleet.Usage{
-		named("before", -2*time.Hour, nothing), named("first", time.Second, nothing), named("second", 2*time.Second, nothing), named("anns", 3*time.Second, func(u *fleet.Usage) { u.Agent = "ann" }),
+		named("before", -2*time.Hour, nothing), named("first", time.Second, nothing), named("second", 2*time.Second, func(u *fleet.Usage) { u.Account = "folder" }), named("anns", 3*time.Second, func(u *fleet.Usage) { u.Agent = "ann" }),
 		named("else", 4*time.Second, func(u *fleet.Usage) { u.Session = "s2" }), named("kind", 5*time.Second, func(u *fleet.Usage) { u.Kind = "codex" }), named("after", 6*time.Second, nothing),
 	}, nil))
 	bob := fleet.Holding{Until: epoch.Add(5 * time.Second), Whose: fleet.Usage{Kind: "claude", Session: "s1", At: epoch, Agent: "bob", Instance: "i1", Role: "r", Project: "p", Account: "a", Run: "n", Work: "w"}}
@@ -28,7 +28,8 @@ func TestAttributeUsage(t *testing.T) {
 	whose := map[string]string{}
 	for _, u := range usageRows(t, s) {
 		whose[u.Key] = u.Agent
-		if u.Agent == "bob" && (u.Instance != "i1" || u.Role != "r" || u.Project != "p" || u.Account != "a" || u.Run != "n" || u.Work != "w" || u.MicroUSD != 75) {
+		account := map[bool]string{true: "folder", false: "a"}[u.Key == "claude:second"] // what the folder of a conversation tells stays
+		if u.Agent == "bob" && (u.Instance != "i1" || u.Role != "r" || u.Project != "p" || u.Account != account || u.Run != "n" || u.Work != "w" || u.MicroUSD != 75) {
 			t.Errorf("%+v", u)
 		}
 	}

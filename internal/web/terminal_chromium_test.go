@@ -70,11 +70,12 @@ type box struct {
 	Wide, High, Inner, Page, Follows bool
 }
 
-const boxed = `(() => {
+// It is looked at as it is drawn: what follows a change of size does so with the next frame.
+const boxed = `new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn))).then(() => {
   const p = document.getElementById("terminal"), r = p.getBoundingClientRect();
   return {Wide: p.scrollWidth > p.clientWidth + 1, High: p.scrollHeight > p.clientHeight + 1, Inner: r.height <= innerHeight,
     Page: document.documentElement.scrollWidth <= document.documentElement.clientWidth, Follows: p.scrollHeight - p.clientHeight - p.scrollTop < 4};
-})()`
+})`
 
 // Whatever a terminal shows, and while a person types there, the page fits the screen: the
 // terminal scrolls within itself and is no higher than the screen, its columns stand below

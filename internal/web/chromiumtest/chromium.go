@@ -4,6 +4,7 @@ package chromiumtest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -211,7 +212,7 @@ func (c *Tab) Clicks(selector string) {
 		if err == nil {
 			err = chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector)))
 		}
-		if err != nil && !strings.Contains(err.Error(), "Could not find node") { // it was exchanged before it was clicked on
+		if err != nil && !exchanged(err) {
 			c.T.Fatalf("%s: %v\n%s", selector, err, c.Text())
 		}
 		if err == nil {
@@ -221,10 +222,40 @@ func (c *Tab) Clicks(selector string) {
 	}
 }
 
-// Types fills in a field.
+// exchanged says that what was found was another thing before something was done with it.
+func exchanged(err error) bool {
+	return strings.Contains(err.Error(), "Could not find node") || strings.Contains(err.Error(), "No node with given id")
+}
+
+// fill goes to a field and writes into it, in one step of the page: what was found is not
+// exchanged in between, and what has the focus is not exchanged after it.
+const fill = `(() => {
+	const field = document.querySelector(%s);
+	if (!field) { return false; }
+	field.focus();
+	field.value = %s;
+	for (const what of ["input", "change"]) { field.dispatchEvent(new Event(what, {bubbles: true})); }
+	return true;
+})()`
+
+// Types goes to a field, once it is there, and fills it in.
 func (c *Tab) Types(selector, text string) {
 	c.T.Helper()
-	c.Does(chromedp.SetValue(chromedp.CSS(selector), text))
+	script := fmt.Sprintf(fill, quoted(c.T, selector), quoted(c.T, text))
+	for begun := time.Now(); !Evaluate[bool](c, script); <-time.After(10 * time.Millisecond) {
+		if time.Since(begun) > longest {
+			c.T.Fatalf("%s is not there:\n%s", selector, c.Text())
+		}
+	}
+}
+
+// quoted is a text as JavaScript writes it.
+func quoted(t testing.TB, text string) string {
+	out, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // Evaluate is what a script of a test finds in the page; a promise is waited for.
