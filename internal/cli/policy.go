@@ -35,29 +35,7 @@ It is advice, which stops accidents: custos help policy.md says what it cannot d
 // policyFlags say whose call is judged.
 type policyFlags struct{ name, role, cwd, tool string }
 
-// policyVerdict is what is shown of a judged call.
-type policyVerdict struct {
-	Policy  string      `json:"policy"`
-	Verdict string      `json:"verdict"` // none, warn, ask or deny
-	Rule    string      `json:"rule,omitempty"`
-	Told    string      `json:"told,omitempty"` // to the agent
-	Hits    []policyHit `json:"hits"`
-	Deeds   []deedRow   `json:"deeds"`
-}
-
-type policyHit struct {
-	Verdict string `json:"verdict"`
-	Rule    string `json:"rule"`
-	Deed    string `json:"deed"`
-}
-
-type deedRow struct {
-	Deed    string   `json:"deed"`
-	Touches []string `json:"touches,omitempty"`
-	Opaque  string   `json:"opaque,omitempty"`
-}
-
-func (a *app) policyJudge(use, short, long string, write func(*page, policyVerdict)) *cobra.Command {
+func (a *app) policyJudge(use, short, long string, write func(*page, policy.Explanation)) *cobra.Command {
 	f := policyFlags{tool: "Bash"}
 	c := &cobra.Command{
 		Use: use + " [COMMAND]", Short: short,
@@ -85,31 +63,29 @@ func (a *app) policyJudge(use, short, long string, write func(*page, policyVerdi
 }
 
 // judged judges a call.
-func (a *app) judged(f policyFlags, text string) (policyVerdict, error) {
+func (a *app) judged(f policyFlags, text string) (policy.Explanation, error) {
 	p, err := a.policyOf(f.name, f.role)
 	if err != nil {
-		return policyVerdict{}, err
+		return policy.Explanation{}, err
 	}
 	conf, err := a.config()
 	if err != nil {
-		return policyVerdict{}, err
+		return policy.Explanation{}, err
 	}
 	if text, err = a.textOf(text); err != nil {
-		return policyVerdict{}, err
+		return policy.Explanation{}, err
 	}
 	cwd, err := filepath.Abs(f.cwd)
 	if err != nil {
-		return policyVerdict{}, usage("cannot read --cwd: %v", err)
+		return policy.Explanation{}, usage("cannot read --cwd: %v", err)
 	}
 	input := json.RawMessage(text)
 	if !json.Valid(input) || !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if input, err = json.Marshal(map[string]string{"command": text}); err != nil {
-			return policyVerdict{}, usage("cannot read the command: %v", err)
+			return policy.Explanation{}, usage("cannot read the command: %v", err)
 		}
 	}
-	call := policy.Reading(f.tool, cwd, input, a.Daemon.PolicyPlaces(conf, a.Getenv("HOME"), cwd))
-	deeds := call.Deeds()
-	return verdictOf(p, deeds, call.Places), nil
+	return p.Explain(policy.Reading(f.tool, cwd, input, a.Daemon.PolicyPlaces(conf, a.Getenv("HOME"), cwd))), nil
 }
 
 // policyOf is the policy that is meant.
@@ -141,26 +117,7 @@ func (a *app) policies(role string) (map[string]policy.Policy, string, error) {
 	return all, of, nil
 }
 
-func verdictOf(p policy.Policy, deeds []policy.Deed, l policy.Places) policyVerdict {
-	d := p.Judge(deeds, l)
-	v := policyVerdict{Policy: p.Name, Verdict: cmp.Or(string(d.Verdict), "none"), Rule: d.Rule, Hits: []policyHit{}, Deeds: []deedRow{}}
-	if d.Verdict != policy.None {
-		v.Told = d.Told(p.Name)
-	}
-	for _, h := range d.Hits {
-		v.Hits = append(v.Hits, policyHit{string(h.Verdict), h.Rule, flat(h.Deed)})
-	}
-	for _, deed := range deeds {
-		row := deedRow{Deed: flat(deed.String()), Opaque: deed.Opaque}
-		for _, t := range deed.Touches {
-			row.Touches = append(row.Touches, flat(t.Said(l)))
-		}
-		v.Deeds = append(v.Deeds, row)
-	}
-	return v
-}
-
-func (a *app) writeVerdict(p *page, v policyVerdict) {
+func (a *app) writeVerdict(p *page, v policy.Explanation) {
 	if v.Verdict == "none" {
 		p.line("Policy %s has nothing against it.", v.Policy)
 		return
@@ -168,18 +125,18 @@ func (a *app) writeVerdict(p *page, v policyVerdict) {
 	p.text(0, v.Verdict+": "+flat(v.Told))
 }
 
-func (a *app) writeDeeds(p *page, v policyVerdict) {
+func (a *app) writeDeeds(p *page, v policy.Explanation) {
 	for _, d := range v.Deeds {
-		p.text(0, d.Deed)
+		p.text(0, flat(d.Deed))
 		if d.Opaque != "" {
 			p.text(2, "opaque: "+d.Opaque)
 		}
 		for _, t := range d.Touches {
-			p.text(2, t)
+			p.text(2, flat(t))
 		}
 	}
 	for _, h := range v.Hits {
-		p.text(0, fmt.Sprintf("%s by %s: %s", h.Verdict, h.Rule, h.Deed))
+		p.text(0, fmt.Sprintf("%s by %s: %s", h.Verdict, h.Rule, flat(h.Deed)))
 	}
 	a.writeVerdict(p, v)
 }
