@@ -309,3 +309,26 @@ func TestAPromptThatWasPutBack(t *testing.T) {
 		}
 	}
 }
+
+// A command that is typed stays readable below the menu that it opens (claude-40-exited-slash-exit,
+// claude-2.1.330-71-menu-command): what cannot be read, Custos neither sends nor takes back.
+func TestACommandAboveItsMenuIsRead(t *testing.T) {
+	k := kindOf(t, "claude")
+	rule := strings.Repeat("─", 80)
+	below := "\n/compact                      Free up context by summarizing\n                              the conversation\n/workflows                    Browse workflows"
+	for screen, want := range map[string]string{
+		rule + "\n❯/compact\n" + rule + below:   "/compact",
+		rule + "\n❯/co\n" + rule + "\n/compact": "/co",
+		"  ❯ /compact                    Free up context\n    /copy    Copy\n" + rule + "\n❯ /comp\n" + rule + "\n  ⏸ manual mode on": "/comp",
+	} {
+		if got := strings.TrimSpace(Composer(k, screen).Or("unknown")); got != want {
+			t.Errorf("%q is read in\n%s", got, screen)
+		}
+		if v := State(Signals{Kind: k, Screen: fleet.Known(screen)}); v.State != fleet.StateIdle {
+			t.Errorf("%s (%s) by\n%s", v.State, v.Reason, screen)
+		}
+	}
+	if got := Composer(k, rule+"\n❯ x\n"+rule+below+"\nanything else").Or("unknown"); got != "unknown" {
+		t.Errorf("%q is read where no menu is", got)
+	}
+}
