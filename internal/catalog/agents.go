@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"os"
 
 	"custos/internal/act"
 	"custos/internal/act/agentrun"
@@ -78,6 +79,7 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 		return nil, err
 	}
 	o.Policy, o.Own = policies.named, ownFolders(w.Config)
+	o.Host, _ = os.Hostname()
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err
 	}

@@ -41,6 +41,9 @@ type LauncherOptions struct {
 	MCP []string `toml:"mcp" is:"name"`
 	// Boundary names what agents are kept within whose role is in no other. Default none.
 	Boundary string `toml:"boundary"`
+	// GitAuthor is who commits what an agent commits, as "NAME <MAIL>" with {name}, {role} and
+	// {host}. Default "": whoever git's own configuration says.
+	GitAuthor string `toml:"git_author"`
 
 	World World `toml:"-"`
 	// Policy is what calls of agents of a role are judged by; nil, and false: nothing judges them.
@@ -57,6 +60,7 @@ type LauncherOptions struct {
 	Tools   string          `toml:"-"` // folder that comes first in the PATH of agents of runs; empty: none does
 	Hook    string          `toml:"-"` // custos-hook's executable; empty: agents are started without hooks
 	Program string          `toml:"-"` // custos's own executable; empty: no tools are offered
+	Host    string          `toml:"-"` // name of this machine
 	Environ func() []string `toml:"-"` // default os.Environ
 }
 
@@ -71,7 +75,7 @@ type Launcher struct {
 // NewLauncher checks the options.
 func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	l := &Launcher{o: o}
-	var errs [6]error
+	var errs [7]error
 	l.World, errs[0] = o.World.Check()
 	l.minFree, errs[1] = bytesOf("min_free", o.MinFree, 200<<20)
 	l.logMax, errs[2] = bytesOf("log_max", o.LogMax, 10<<20)
@@ -82,6 +86,7 @@ func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	if !slices.ContainsFunc(o.Bounds, func(b Bounds) bool { return b.Name == o.Boundary }) && o.Boundary != "" {
 		errs[5] = fmt.Errorf("boundary: there is no [boundary.%s]", fleet.Line(o.Boundary, 40))
 	}
+	errs[6] = checkAuthor(o.GitAuthor)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -279,6 +284,11 @@ func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []st
 	}
 	if l.o.Tools != "" && r.Run != "" {
 		values["PATH"] = strings.TrimSuffix(strings.Join(append(fleet.ToolDirs(l.o.Tools, r.Town), values["PATH"]), string(filepath.ListSeparator)), string(filepath.ListSeparator))
+	}
+	for _, kv := range l.identity(r) {
+		if name, value, _ := strings.Cut(kv, "="); !slices.Contains(wanted, name) {
+			values[name] = value
+		}
 	}
 	for _, name := range c.Unset {
 		delete(values, name)
