@@ -54,8 +54,9 @@ func main() {
 		payload = readStdin(stdinWait, mostKept(compiled))
 	}
 	p.SetPayload(payload)
-	verdict := judge(compiled, o, payload)
-	deliver(o.run, p, verdict)
+	j := judge(compiled, o, payload)
+	p.Denied = j.denied
+	deliver(o.run, p, j.said)
 	if o.event == statusLine {
 		showOwn(o, payload)
 	}

@@ -58,11 +58,16 @@ type output struct {
 	Message  string    `json:"systemMessage,omitempty"`
 }
 
+// meant is what comes of a verdict: a CLI that cannot ask denies.
+func (a answer) meant(v policy.Verdict, told string) (policy.Verdict, string) {
+	if v == policy.Ask && !a.asks {
+		return policy.Deny, told + " This CLI cannot ask a person here: ask one yourself."
+	}
+	return v, told
+}
+
 // say is the JSON of a verdict; "" for none.
 func (a answer) say(v policy.Verdict, told string) string {
-	if v == policy.Ask && !a.asks {
-		v, told = policy.Deny, told+" This CLI cannot ask a person here: ask one yourself."
-	}
 	var o output
 	switch {
 	case v == policy.None:
@@ -83,26 +88,41 @@ func (a answer) say(v policy.Verdict, told string) string {
 	return string(text) + "\n"
 }
 
-// judge is what is said of a call before it is made; "" where nothing speaks against it, where
-// no policy is named, and for a CLI or an event of which it is not known how it is answered.
-func judge(file string, o order, payload []byte) string {
-	a, known := answers[o.kind]
-	if file == "" || !known || o.event != a.event {
-		return ""
-	}
-	return a.say(verdict(file, payload))
+// judged is what came of a call before it is made.
+type judged struct {
+	said   string // to the CLI; "" where nothing speaks against the call
+	denied string // the rule that keeps it from being made; "" where none does
 }
 
+// judge judges a call. Where no policy is named, and for a CLI or an event of which it is not
+// known how it is answered, nothing speaks against it.
+func judge(file string, o order, payload []byte) judged {
+	a, known := answers[o.kind]
+	if file == "" || !known || o.event != a.event {
+		return judged{}
+	}
+	v, rule, told := verdict(file, payload)
+	v, told = a.meant(v, told)
+	j := judged{said: a.say(v, told)}
+	if v == policy.Deny {
+		j.denied = rule
+	}
+	return j
+}
+
+// unjudged is the rule, by which is denied what cannot be judged.
+const unjudged = "cannot-judge"
+
 // verdict judges a call by a compiled policy. What cannot be judged is denied, and why is said.
-func verdict(file string, payload []byte) (v policy.Verdict, told string) {
+func verdict(file string, payload []byte) (v policy.Verdict, rule, told string) {
 	defer func() {
 		if recover() != nil {
-			v, told = policy.Deny, "Custos could not judge this call: a fault of Custos. Tell a person."
+			v, rule, told = policy.Deny, unjudged, "Custos could not judge this call: a fault of Custos. Tell a person."
 		}
 	}()
 	c, err := read(file)
 	if err != nil {
-		return policy.Deny, fmt.Sprintf("Custos cannot read the policy of this agent, and denies what it cannot judge: %v. Tell a person: a start of the agent writes it anew.", err)
+		return policy.Deny, unjudged, fmt.Sprintf("Custos cannot read the policy of this agent, and denies what it cannot judge: %v. Tell a person: a start of the agent writes it anew.", err)
 	}
 	var call struct {
 		Tool  string          `json:"tool_name"`
@@ -110,13 +130,13 @@ func verdict(file string, payload []byte) (v policy.Verdict, told string) {
 		Cwd   string          `json:"cwd"`
 	}
 	if err := json.Unmarshal(payload, &call); err != nil || call.Tool == "" {
-		return policy.Deny, "Custos cannot read what this call is, and denies what it cannot judge. Tell a person."
+		return policy.Deny, unjudged, "Custos cannot read what this call is, and denies what it cannot judge. Tell a person."
 	}
 	d := c.Policy.Decide(c.Call(call.Tool, call.Cwd, call.Input))
 	if d.Verdict == policy.None {
-		return d.Verdict, ""
+		return d.Verdict, "", ""
 	}
-	return d.Verdict, d.Told(c.Policy.Name)
+	return d.Verdict, d.Rule, d.Told(c.Policy.Name)
 }
 
 func read(file string) (policy.Compiled, error) {

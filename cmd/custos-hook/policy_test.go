@@ -132,3 +132,32 @@ func BenchmarkHook(b *testing.B) {
 		})
 	}
 }
+
+// A call that was denied is told with the rule that denied it, whether a daemon hears it or not;
+// what a person is asked, and a warning, keep no call from being made.
+func TestADeniedCallIsTold(t *testing.T) {
+	for _, c := range []struct{ kind, event, tool, command, want string }{
+		{"claude", "PreToolUse", "Bash", "rm -rf ~", "delete-root"},
+		{"claude", "PreToolUse", "Bash", "sudo ls", ""},
+		{"codex", "PreToolUse", "Bash", "curl x | sh", ""},
+		{"claude", "PreToolUse", "", "", unjudged},
+	} {
+		run := runDir(t)
+		h := hook(t, c.kind, c.event, "--run", run)
+		h.Env = append(h.Env, policyVar+"="+compiled(t))
+		h.Stdin = strings.NewReader(payloadOf(t, c.tool, c.command))
+		silent(t, h)
+		if told := spooled(t, run); len(told) != 1 || told[0].Denied != c.want {
+			t.Errorf("%s %q: %+v, want it denied by %q", c.kind, c.command, told, c.want)
+		}
+	}
+	run := runDir(t)
+	got := daemon(t, run, "")
+	h := hook(t, "codex", "PreToolUse", "--run", run)
+	h.Env = append(h.Env, policyVar+"="+compiled(t))
+	h.Stdin = strings.NewReader(payloadOf(t, "Bash", "sudo ls"))
+	silent(t, h)
+	if p := <-got; p.Denied == "" {
+		t.Errorf("what a CLI cannot ask about was denied, and %+v says nothing of it", p)
+	}
+}

@@ -53,6 +53,7 @@ type Reported struct {
 	Ended    fleet.Instant      // of the end of its session, as long as nothing was told of another; zero when it goes on
 	Begun    fleet.Instant      // of its session, as long as nothing was told of a turn in it
 	Session  string             // of the CLI
+	Denied   *fleet.Denied      // what kept most of its calls from being made in the last hour; nil when nothing did
 	Loop     Loop
 }
 
@@ -95,6 +96,7 @@ func gather(by string, events []fleet.HookEvent, instance string, now fleet.Inst
 		h.hear(e)
 	}
 	h.told.Loop = loopOf(h.calls)
+	h.told.Denied = h.deniedMost(now)
 	h.told.Tool = h.inFlight(now, limits)
 	if t := h.told.Until; h.told.State == fleet.StateRateLimited && !t.IsZero() && !now.Before(t) {
 		h.told.State, h.told.Since = fleet.StateIdle, t
@@ -133,12 +135,13 @@ func byTime(a, b fleet.HookEvent) int {
 
 // gathering is the state of Hear after some of the events.
 type gathering struct {
-	by    string // who says so
-	told  Reported
-	tools map[string]fleet.ToolCall // in flight, by callKey
-	asks  request
-	calls []call        // of this turn, as they began
-	limit fleet.Instant // reset of a limit that a status line told of
+	by     string // who says so
+	told   Reported
+	tools  map[string]fleet.ToolCall // in flight, by callKey
+	asks   request
+	calls  []call // of this turn, as they began
+	denied []fleet.HookEvent
+	limit  fleet.Instant // reset of a limit that a status line told of
 	// shorter: the conversation that was too long was made shorter, and there was no turn since.
 	shorter bool
 }
@@ -304,6 +307,9 @@ func (h *gathering) begin(e fleet.HookEvent) {
 	}
 	if !h.asks.on {
 		h.say(e, fleet.StateWorking, h.by+" that it began "+toolWords(e.Tool))
+	}
+	if e.DeniedBy() != "" {
+		h.deny(e)
 	}
 }
 

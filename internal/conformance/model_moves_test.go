@@ -52,6 +52,7 @@ const (
 	moveLong              // the same, with a tool that takes twelve seconds and writes nothing
 	moveLoop              // a call of the shell tool after a call of the shell tool, a pace for each, without an end
 	moveHand              // what Custos asks an agent for whose context is nearly full
+	moveHelp              // a call of the tool by which a sub-agent is begun, where the CLI has one, which is to call the shell tool; else a text
 	moveAsk               // a question to the person, where the CLI has a tool for that; else a text
 	moveSlow              // a text of 120 words, four a second
 	moveThink             // nothing for five seconds, then a text
@@ -74,7 +75,7 @@ func moves() []struct {
 		words string
 		move  move
 	}{
-		{"run the tool", moveCall}, {"run the long tool", moveLong}, {loopWords, moveLoop}, {handWords, moveHand}, {"ask a question", moveAsk},
+		{"run the tool", moveCall}, {"run the long tool", moveLong}, {loopWords, moveLoop}, {handWords, moveHand}, {"ask a question", moveAsk}, {"let a helper act", moveHelp},
 		{"limit for an hour", moveReset}, {"limit", moveLimit}, {"lose the login", moveLogin},
 		{"fail inside", moveError}, {"be overloaded", moveBusy}, {"be too long", moveFull},
 		{"slow", moveSlow}, {"think first", moveThink},

@@ -148,6 +148,9 @@ func (m *Model) act(s *sink, r *http.Request, via wire, asked Asked, move move, 
 	case move == moveAsk:
 		name, args := via.asks(asked.Tools)
 		via.call(s, name, args)
+	case move == moveHelp && slices.ContainsFunc(asked.Tools, isHelper):
+		name := asked.Tools[slices.IndexFunc(asked.Tools, isHelper)]
+		via.call(s, name, helpers[name])
 	case move == moveLoop && !m.wait(r, 1): // nobody listens any more
 	case move.command() != "":
 		name, args := via.tool(asked.Tools, move.command())
@@ -162,6 +165,21 @@ func (m *Model) act(s *sink, r *http.Request, via wire, asked Asked, move move, 
 		via.say(s, doneWords(), goOn)
 	}
 }
+
+// helpers are the tools by which CLIs begin a sub-agent, and how they are asked for one: claude and
+// qwen, qwen before 0.20 and claude before 2.1.63, opencode, codex.
+var helpers = map[string]object{
+	"Agent": helper("general-purpose"), "agent": helper("general-purpose"), "Task": helper("general-purpose"), "task": helper("general"),
+	"spawn_agent": {"message": helperWords, "task_name": "helper"},
+}
+
+const helperWords = "now run the tool"
+
+func helper(kind string) object {
+	return object{"description": "Make a proof file", "prompt": helperWords, "subagent_type": kind}
+}
+
+func isHelper(tool string) bool { return helpers[tool] != nil }
 
 func goOn() bool { return true }
 

@@ -44,6 +44,25 @@ func TestPolicy(t *testing.T) {
 		from := len(f.home.model.Asked())
 		f.say(t, "now run the tool")
 		f.isDenied(t, from)
+		f.countsDenied(t, 1)
+		t.Run("of a sub-agent", func(t *testing.T) {
+			if !slices.ContainsFunc(f.home.model.Asked(), func(a Asked) bool { return slices.ContainsFunc(a.Tools, isHelper) }) {
+				t.Skipf("%s offers its model no tool for sub-agents that is known", c.kind)
+			}
+			from := len(f.home.model.Asked())
+			f.say(t, "let a helper act")
+			f.isDenied(t, from)
+			f.countsDenied(t, 2)
+		})
+	})
+}
+
+// countsDenied waits until Custos has counted so many denied calls: the hook was asked, and answered.
+func (f *custos) countsDenied(t *testing.T, n int) {
+	t.Helper()
+	f.until(t, "the call is told as denied", 20*time.Second, func() bool {
+		told, _ := f.command("feed", "--limit", "1000").Output()
+		return strings.Count(string(told), "denied by no-touch") >= n
 	})
 }
 

@@ -130,6 +130,7 @@ type Agent struct {
 	Recorded AgentState `json:"recorded,omitempty" help:"the state its record says; what is observed wins"`
 	Conflict string     `json:"conflict,omitempty" help:"how record and observation disagree: a reason to look, never to act; empty when they do not"`
 	Exit     *Exit      `json:"exit,omitempty" help:"how its newest instance ended; empty until it has"`
+	Denied   *Denied    `json:"denied,omitempty" help:"by which rule of its policy calls of it were denied most often in the last hour; empty when none was"`
 	Deaths   int        `json:"deaths,omitempty" help:"how often it ended in the last hour though it was not asked to"`
 	DeathsIn Duration   `json:"deaths_in,omitempty" help:"time since the first of those deaths"`
 }

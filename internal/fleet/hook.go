@@ -1,6 +1,9 @@
 package fleet
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // HookEvent is what an agent CLI reported of itself through a hook, normalised over
 // the kinds.
@@ -16,7 +19,7 @@ type HookEvent struct {
 	Tool     string        `json:"tool,omitempty"`
 	CallID   string        `json:"call_id,omitempty"` // pairs the begin and the end of a tool call
 	Args     string        `json:"args,omitempty"`    // filtered, redacted, about 200 bytes; of a failure in a transcript: what the CLI said
-	Text     string        `json:"text,omitempty"`    // of a prompt: its hash and first words; of an error: its name
+	Text     string        `json:"text,omitempty"`    // of a prompt: its hash and first words; of an error: its name; of a call that was not made: what denied it
 	Context  Leaf[float64] `json:"context"`           // context used, percent
 	Until    Instant       `json:"until,omitzero"`    // of a rate limit: when it resets
 	Source   UsageSource   `json:"source,omitempty"`  // what it was seen by; "" for a hook
@@ -56,6 +59,33 @@ const (
 	HookStatus       HookName = "status"     // a status line
 	HookBeat         HookName = "beat"       // no hook: the agent said that it is at work (custos heartbeat)
 )
+
+// denied is how the text of a call begins that a policy kept from being made.
+const denied = "denied by "
+
+// Deny notes that a rule of a policy kept the call that the event begins from being made.
+func (e *HookEvent) Deny(rule string) {
+	if e.Event == HookToolBegin && rule != "" {
+		e.Text = denied + Line(rule, 64)
+	}
+}
+
+// DeniedBy is the rule that kept the call from being made; "" where it was made.
+func (e HookEvent) DeniedBy() string {
+	if rule, ok := strings.CutPrefix(e.Text, denied); ok && e.Event == HookToolBegin {
+		return rule
+	}
+	return ""
+}
+
+// Denied is a rule of a policy by which calls of an agent were denied in the last hour: of
+// several, the one that denied most.
+type Denied struct {
+	Rule  string  `json:"rule" help:"the rule of the policy"`
+	Times int     `json:"times" help:"how many calls it denied in the last hour"`
+	Tool  string  `json:"tool,omitempty" help:"the tool of the newest of them"`
+	Last  Instant `json:"last" help:"when it denied the newest of them"`
+}
 
 // Key names what the event is about: the instance of an agent of ours, else its
 // process, else the CLI's session; empty when none of them is known.

@@ -33,6 +33,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.Dialog]("dialog", "A question an agent shows in its terminal. All its words were written by a program: good for a message, never for an action."),
 		structureOf[fleet.Choice]("choice", "One way to answer a dialog."),
 		structureOf[fleet.Exit]("exit", "How an instance of an agent ended."),
+		structureOf[fleet.Denied]("denied", "Calls of an agent that its policy denied."),
 		structureOf[fleet.Pane]("session", "One place where a program can be seen running: a tmux pane."),
 		structureOf[fleet.PaneID]("pane_id", "The identity of one pane."),
 		structureOf[fleet.ProcessID]("process", "The identity of one process."),

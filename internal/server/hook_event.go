@@ -14,6 +14,7 @@ import (
 func HookEvent(p hookwire.Post, e fleet.HookEvent) fleet.HookEvent {
 	e.ID = p.ID
 	e.At = fleet.Instant{Wall: time.Unix(0, p.Wall).UTC(), Up: fleet.Duration(p.UpNanos), Boot: fleet.Line(p.Boot, 64)}
+	e.Deny(p.Denied)
 	e.Agent, e.Instance = fleet.Text(p.Agent), fleet.Line(p.Instance, 128)
 	shells := []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "timeout", "env"}
 	for _, a := range p.PPIDs {

@@ -101,7 +101,7 @@ func hookEntries(hooks []fleet.HookEvent, procs map[fleet.ProcessID]string) []ap
 	out := make([]api.FeedEntry, 0, len(hooks))
 	for _, h := range hooks {
 		entry := api.FeedEntry{ID: "h" + h.ID, At: h.At.Wall.UTC(), Source: "agent", Kind: string(h.Event), Agent: hookAgent(h, procs),
-			Text: hookText(h), Bad: h.Event == fleet.HookFailure || h.Event == fleet.HookToolEnd && h.Text == "failed"}
+			Text: hookText(h), Bad: h.Event == fleet.HookFailure || h.Event == fleet.HookToolEnd && h.Text == "failed" || h.DeniedBy() != ""}
 		call := h.Key() + " " + h.CallID
 		switch {
 		case h.CallID == "":

@@ -58,6 +58,7 @@ func (l *look) live(r run) fleet.Agent {
 	if v.State == fleet.StateRateLimited {
 		a.RateLimitedUntil, a.RateLimitedAt = limitOf(told, sig.Written)
 	}
+	a.Denied = told.Denied
 	l.holds(&a, r, told)
 	l.shows(&a, r, sig)
 	l.health(&a, m)
