@@ -47,12 +47,23 @@ func Boundaries(cfg config.Config) (out []agentrun.Bounds, err error) {
 			}
 			of[role] = name
 		}
-		if err != nil {
+		for _, err := range each(err) {
 			wrong = append(wrong, cfg.Misread("boundary."+name, err))
 		}
 		out = append(out, b)
 	}
 	return out, errors.Join(wrong...)
+}
+
+// each are the mistakes that were joined into one: each has a line of its own.
+func each(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 func (s boundarySection) bounds(name string, cfg config.Config) (agentrun.Bounds, error) {
