@@ -140,7 +140,11 @@ func hookText(h fleet.HookEvent) string {
 			}
 		}
 	}
-	add(h.Tool, h.Args, h.Text)
+	if h.DeniedBy() != "" { // what came of the call, before the end of a line is cut off
+		add(h.Tool, h.Text, h.Args)
+	} else {
+		add(h.Tool, h.Args, h.Text)
+	}
 	if used, ok := h.Context.Get(); ok {
 		add(fmt.Sprintf("context %.0f %%", used))
 	}
