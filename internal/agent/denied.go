@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"custos/internal/fleet"
@@ -11,7 +12,9 @@ const deniedWithin = time.Hour
 
 // deny notes that the call which just began was not made: it is in flight no more.
 func (h *gathering) deny(e fleet.HookEvent) {
-	h.denied = append(h.denied, e)
+	if !slices.ContainsFunc(h.denied, func(d fleet.HookEvent) bool { return e.CallID != "" && d.CallID == e.CallID }) {
+		h.denied = append(h.denied, e) // two hooks may tell of one call
+	}
 	delete(h.tools, callKey(e))
 	if n := len(h.calls); n > 0 {
 		h.calls[n-1].ended = true

@@ -25,12 +25,16 @@ func TestDeniedCalls(t *testing.T) {
 		"the most":         {[]fleet.HookEvent{call(3*time.Minute, "rm"), call(2*time.Minute, "rm"), call(time.Minute, "push")}, fleet.Denied{Rule: "rm", Times: 2}},
 		"the latest":       {[]fleet.HookEvent{call(2*time.Minute, "rm"), call(time.Minute, "push")}, fleet.Denied{Rule: "push", Times: 1}},
 		"within an hour":   {[]fleet.HookEvent{call(time.Hour, "rm"), call(time.Minute, "rm")}, fleet.Denied{Rule: "rm", Times: 1}},
+		"told twice":       {[]fleet.HookEvent{call(time.Minute, "rm"), call(time.Minute, "rm")}, fleet.Denied{Rule: "rm", Times: 1}},
 		"that it asked of": {[]fleet.HookEvent{asks, call(time.Minute, "rm")}, fleet.Denied{Rule: "rm", Times: 1}},
 	} {
 		told := Gather(c.events, "i1", noon, Deadlines{})
 		var got fleet.Denied
 		if told.Denied != nil {
 			got = fleet.Denied{Rule: told.Denied.Rule, Times: told.Denied.Times}
+			if told.Denied.Tool != "Bash" || told.Denied.Last.IsZero() {
+				t.Errorf("%s: the newest is %+v", name, told.Denied)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

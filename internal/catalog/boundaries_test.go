@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -50,6 +51,20 @@ func TestBoundariesThatMeanNothing(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Whatever is wrong with a boundary is told at its own line.
+func TestEachMistakeOfABoundaryHasItsLine(t *testing.T) {
+	w, err := world(t, "[boundary.b]\nby = \"x\"\nnetwork = \"y\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Boundaries(w.Config)
+	for _, want := range []string{":2: [boundary.b] by:", ":3: [boundary.b] network:"} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

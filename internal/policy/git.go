@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -69,7 +70,7 @@ func (r *reader) gitOptions(g *gitCall) {
 		o := g.args[0]
 		g.args = g.args[1:]
 		name, _, given := strings.Cut(o.Text, "=")
-		if !contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path", "--attr-source", "--list-cmds"}, name) || name == "--exec-path" && !given {
+		if !slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path", "--attr-source", "--list-cmds"}, name) || name == "--exec-path" && !given {
 			continue
 		}
 		value := Word{}
@@ -225,7 +226,7 @@ func (r *reader) gitWhere(g *gitCall) string {
 // gitDeed says what the verb touches.
 func (r *reader) gitDeed(d *Deed, g *gitCall, verb string, rest []Word) {
 	at := reader{call: r.call, shell: shell{cwd: d.Git.Dir, vars: r.vars}}
-	if writing[verb] && !contains([]string{"stash list", "stash show", "submodule status", "submodule summary"}, d.Git.Verb) && !has(rest, "", "--dry-run", "--help") {
+	if writing[verb] && !slices.Contains([]string{"stash list", "stash show", "submodule status", "submodule summary"}, d.Git.Verb) && !has(rest, "", "--dry-run", "--help") {
 		d.Touches = append(d.Touches, at.touch(Write, known("."), false))
 	}
 	switch verb {
@@ -339,7 +340,7 @@ func (l Places) defaults() []string {
 // gitConfig is a write where a value is given.
 func (r *reader) gitConfig(d *Deed, rest []Word) {
 	words := operands(rest)
-	if len(words) > 0 && contains([]string{"set", "unset", "rename-section", "remove-section", "edit"}, words[0].Text) {
+	if len(words) > 0 && slices.Contains([]string{"set", "unset", "rename-section", "remove-section", "edit"}, words[0].Text) {
 		d.Git.Verb = "config set"
 		words = words[1:]
 	} else if len(words) > 0 && (words[0].Text == "get" || words[0].Text == "list") || has(rest, "l", "--get", "--get-all", "--get-regexp", "--list", "--get-urlmatch") {

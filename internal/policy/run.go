@@ -93,7 +93,7 @@ func (r *reader) program(name string, args []Word) {
 		r.wrapped(name, w, args)
 		return
 	}
-	if subs, ok := subWrappers[name]; ok && len(args) > 0 && contains(subs, args[0].Text) {
+	if subs, ok := subWrappers[name]; ok && len(args) > 0 && slices.Contains(subs, args[0].Text) {
 		r.add(Deed{Program: name, Args: args})
 		r.wrappedRest(wrapper{}, args[1:])
 		return
@@ -434,7 +434,7 @@ var wrappers = map[string]wrapper{
 	"strace": {short: "eopPsSuEabIOX"}, "ltrace": {short: "eopsSunlaAF"}, "gdb": {}, "valgrind": {}, "perf": {skip: 1}, "busybox": {}, "toybox": {},
 	"unshare": {short: "SGR", long: "setuid,setgid,root,wd"}, "nsenter": {short: "tSGrw", long: "target,setuid,setgid"}, "systemd-run": {short: "pMuEHPS", long: "property,unit,slice,setenv,working-directory,uid,gid,description"},
 	"systemd-inhibit": {}, "dbus-run-session": {}, "xvfb-run": {short: "nsefpw"}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "prlimit": {}, "numactl": {short: "CmNip"}, "cgexec": {short: "g"}, "fakeroot": {short: "lisub"},
-	"ssh-agent": {short: "aEtPO"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "setpriv": {}, "capsh": {}, "proxychains": {short: "f"}, "proxychains4": {short: "f"}, "torsocks": {}, "rlwrap": {}, "faketime": {skip: 1}, "hyperfine": {}, "entr": {}, "chpst": {short: "ueomdfcrs/"}, "time.sh": {}, "not": {}, "!": {},
+	"ssh-agent": {short: "aEtPO"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "setpriv": {}, "capsh": {}, "proxychains": {short: "f"}, "proxychains4": {short: "f"}, "torsocks": {}, "rlwrap": {}, "faketime": {skip: 1}, "hyperfine": {}, "entr": {}, "chpst": {short: "ueomdfcrs/"}, "!": {},
 }
 
 var subWrappers = map[string][]string{"uv": {"run"}, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "hatch": {"run"}, "bundle": {"exec"}, "npm": {"exec", "x"}, "pnpm": {"exec"}, "yarn": {"exec"}, "mise": {"exec", "x"}, "direnv": {"exec"}, "conda": {"run"}, "rtk": {"proxy"}, "op": {"run"}, "doppler": {"run"}, "dotenv": {"run"}}
@@ -477,7 +477,7 @@ func (r *reader) option(w wrapper, args []Word) int {
 			}
 			r.chdir("cd", []Word{known(value)})
 		}
-		if !given && contains(strings.Split(w.long, ","), name) {
+		if !given && slices.Contains(strings.Split(w.long, ","), name) {
 			return 1
 		}
 		return 0
@@ -556,7 +556,7 @@ func (r *reader) remote(name string, args []Word) {
 func (r *reader) find(name string, args []Word) {
 	d := Deed{Program: name, Args: args}
 	i := 0
-	for i < len(args) && (contains([]string{"-H", "-L", "-P"}, args[i].Text) || strings.HasPrefix(args[i].Text, "-O")) {
+	for i < len(args) && (slices.Contains([]string{"-H", "-L", "-P"}, args[i].Text) || strings.HasPrefix(args[i].Text, "-O")) {
 		i++
 	}
 	var roots []Word
@@ -590,7 +590,7 @@ func (r *reader) find(name string, args []Word) {
 
 func (r *reader) findRuns(args, roots []Word) {
 	for i := 0; i < len(args); i++ {
-		if !contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, args[i].Text) {
+		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, args[i].Text) {
 			continue
 		}
 		end := i + 1

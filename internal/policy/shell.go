@@ -202,7 +202,7 @@ func (r *reader) maybe(read func()) {
 		return
 	}
 	for name, v := range r.vars {
-		if was, there := vars[name]; !there || !sameWords(was, v) {
+		if was, there := vars[name]; !there || !slices.Equal(was, v) {
 			r.vars[name] = append(slices.Clone(was), v...)
 			if len(r.vars[name]) > mostWords {
 				r.vars[name] = unknownValue()
@@ -239,18 +239,6 @@ func (r *reader) restore(was map[string][]Word, name string) {
 }
 
 func unknownValue() []Word { return []Word{{gap, 0}} }
-
-func sameWords(a, b []Word) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
 
 func (r *reader) stmt(s *syntax.Stmt) {
 	if s == nil || !r.spend(1) {
@@ -464,15 +452,6 @@ func (r *reader) positional(args []Word) {
 }
 
 func digit(i int) string { return string(rune('0' + i)) }
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
-}
 
 // declare is export, local and their like.
 func (r *reader) declare(d *syntax.DeclClause) {

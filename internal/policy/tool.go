@@ -46,7 +46,7 @@ func Reading(tool, cwd string, input json.RawMessage, l Places) Call {
 		}
 		in = map[string]json.RawMessage{strings.Fields(k.command + " " + k.patch)[0]: input}
 	}
-	return k.read1(c, in)
+	return k.reading(c, in)
 }
 
 func kindOf(tool string) (toolKind, bool) {
@@ -58,7 +58,7 @@ func kindOf(tool string) (toolKind, bool) {
 	return toolKind{}, false
 }
 
-func (k toolKind) read1(c Call, in map[string]json.RawMessage) Call {
+func (k toolKind) reading(c Call, in map[string]json.RawMessage) Call {
 	if dir := first(in, k.cwd); len(dir) > 0 && dir[0] != "" {
 		c.Cwd = c.touch(Read, dir[0]).Path
 	}

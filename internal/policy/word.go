@@ -274,9 +274,9 @@ func (b *builder) tilde(s string) string {
 	}
 	switch {
 	case name == "~":
-		b.values2(b.vars["HOME"])
+		b.value(b.vars["HOME"])
 	case name == "~+":
-		b.values2(b.vars["PWD"])
+		b.value(b.vars["PWD"])
 	case name == "~root":
 		b.put(known("/root"))
 	default:
@@ -285,7 +285,7 @@ func (b *builder) tilde(s string) string {
 	return rest
 }
 
-func (b *builder) values2(v []Word) {
+func (b *builder) value(v []Word) {
 	if len(v) != 1 {
 		v = unknownValue()
 	}
@@ -302,7 +302,7 @@ func (b *builder) home(s string) string {
 
 // param is what a parameter stands for: several words for a list, and for what may be one of several.
 func (b *builder) param(p *syntax.ParamExp) []Word {
-	b.reader.within1(p)
+	b.reader.runsWithin(p)
 	if p.Param == nil || p.Excl || p.Length || p.Width || p.IsSet || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.NestedParam != nil {
 		return unknownValue()
 	}
@@ -354,8 +354,8 @@ func (b *builder) expansion(e *syntax.Expansion, v []Word, there bool) []Word {
 	return unknownValue()
 }
 
-// within1 reads what a parameter runs within itself: ${X:-$(rm -rf ~)}.
-func (r *reader) within1(p *syntax.ParamExp) {
+// runsWithin reads what a parameter runs within itself: ${X:-$(rm -rf ~)}.
+func (r *reader) runsWithin(p *syntax.ParamExp) {
 	if p.Exp == nil && p.Index == nil && p.Slice == nil && p.Repl == nil {
 		return
 	}

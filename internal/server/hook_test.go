@@ -483,6 +483,10 @@ func TestHookEventStamps(t *testing.T) {
 	p := aPost("x")
 	p.Agent, p.Instance = "a:b", "i"
 	p.PPIDs = []hookwire.Process{{PID: 5, Start: 50, Comm: "sh"}, {PID: 4, Start: 40, Comm: "node"}, {PID: 3, Start: 30, Comm: "bash"}}
+	p.Denied = "delete-root"
+	if e := HookEvent(p, fleet.HookEvent{Kind: "claude", Event: fleet.HookToolBegin}); e.DeniedBy() != "delete-root" {
+		t.Errorf("a call that was denied is %+v", e)
+	}
 	e := HookEvent(p, fleet.HookEvent{Kind: "claude", Event: fleet.HookStop})
 	if e.ID != "x" || e.Agent != "a:b" || e.Instance != "i" || e.Process.PID != 4 || e.Process.Start != 40 || e.Process.Boot != p.Boot ||
 		e.At.Wall.UnixNano() != p.Wall || int64(e.At.Up) != p.UpNanos {

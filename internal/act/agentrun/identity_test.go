@@ -34,6 +34,10 @@ func TestAgentsCommitAsThemselves(t *testing.T) {
 			t.Errorf("%s: git says %s (%v), want %s", name, out, err, c.want)
 		}
 	}
+	w.o.Environ = func() []string { return []string{"HOME=/home/x", "GIT_AUTHOR_EMAIL=ann@x"} }
+	if b, err := w.Plan(fleet.Registration{Name: "bob", Kind: "claude", Where: fleet.WhereHeadless, Env: []string{"GIT_AUTHOR_EMAIL"}}, "i1", t.TempDir(), How{Prompt: "x"}); err != nil || !slices.Contains(b.Launch.Env, "GIT_AUTHOR_EMAIL=ann@x") || !slices.Contains(b.Launch.Env, "GIT_COMMITTER_EMAIL=bob@vm.custos") {
+		t.Errorf("what it is passed on counts: %v %q", err, b.Launch.Env)
+	}
 	w.o.GitAuthor = ""
 	b, err := w.Plan(fleet.Registration{Name: "bob", Kind: "claude", Where: fleet.WhereHeadless}, "i1", t.TempDir(), How{Prompt: "x"})
 	if err != nil || slices.ContainsFunc(b.Launch.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_") }) {
