@@ -19,6 +19,7 @@ import (
 	"custos/internal/observe/host"
 	"custos/internal/observe/locks"
 	"custos/internal/observe/logs"
+	"custos/internal/observe/overlap"
 	"custos/internal/observe/plugins"
 	"custos/internal/observe/self"
 	"custos/internal/observe/sessions"
@@ -47,6 +48,9 @@ func probeMakers() []probeMaker {
 		}},
 		{"agents", newAgents},
 		{"git", newGit},
+		{"overlap", func(w *World) (observe.Probe, error) {
+			return probe(w, "overlap", overlap.Options{Standing: w.whereAgentsStand}, overlap.New)
+		}},
 		{"locks", func(w *World) (observe.Probe, error) {
 			return probe(w, "locks", locks.Options{Home: w.Config.Home}, locks.New)
 		}},

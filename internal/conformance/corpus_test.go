@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,10 +28,13 @@ const (
 	maxDiffers      = 0.5 // percent
 )
 
-// coldLimit is what a daemon may take of a core from when it answers until all is counted, all else that it does
-// meanwhile among that. On a machine that has a core for it, it is how long that takes; on one that is busy,
-// time says nothing.
-const coldLimit = 5 * time.Second
+// coldLimit is what a daemon may take of a core for coldRows lines that tell of tokens, from when it answers until
+// all is counted, all else that it does meanwhile among that. On a machine that has a core for it, it is how long that
+// takes; on one that is busy, time says nothing.
+const (
+	coldLimit = 5 * time.Second
+	coldRows  = 150_000
+)
 
 // ccusage is the tool that people add up their conversations with. scripts/conformance does
 // not install it: npm install --prefix …/custos-conformance/ccusage@18.0.11 ccusage@18.0.11.
@@ -40,6 +44,7 @@ const ccusage = "ccusage@18.0.11"
 type corpus struct {
 	rng   *rand.Rand
 	rough bool // with what ccusage counts otherwise: see docs/costs.md
+	rows  int  // lines that tell of tokens
 	table price.Table
 	truth fleet.Tokens
 	micro int64 // what that costs at list prices
@@ -120,6 +125,7 @@ func (c *corpus) write(t *testing.T, home string) {
 				text = append(text, response{id: fmt.Sprintf("%s-%d", session, i), model: "<synthetic>", session: session, at: at}.line(0)...)
 			}
 		}
+		c.rows += bytes.Count(text, []byte(`"usage"`))
 		path := filepath.Join(home, ".claude/projects", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -140,8 +146,8 @@ func TestCorpus(t *testing.T) {
 			c := &corpus{rng: rand.New(rand.NewPCG(1, 2)), rough: rough}
 			c.write(t, f.home.dir)
 			took, cpu := f.counts(t, corpusResponses)
-			if cpu > coldLimit {
-				t.Errorf("counting took %v of a core, and may take %v", cpu, coldLimit)
+			if limit := coldLimit * time.Duration(c.rows) / coldRows; cpu > limit {
+				t.Errorf("counting took %v of a core, and may take %v", cpu, limit)
 			}
 			var costs api.Costs
 			f.run(t, &costs, "cost", "--by", "model", "--since", "100d")
@@ -153,7 +159,7 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("Custos says %v dollars; by the table it is %v", got.Dollars, usd)
 			}
 			load, _ := os.ReadFile("/proc/loadavg") // only said
-			t.Logf("%s: counted in %v, %v of a core, at a load of %.5s: %d tokens, $%.2f", name, took.Round(10*time.Millisecond), cpu, load, got.Tokens, got.Dollars)
+			t.Logf("%s: %d lines counted in %v, %v of a core, at a load of %.5s: %d tokens, $%.2f", name, c.rows, took.Round(10*time.Millisecond), cpu, load, got.Tokens, got.Dollars)
 			f.holdAgainst(t, rough, got)
 		})
 	}

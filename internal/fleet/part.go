@@ -72,9 +72,10 @@ const (
 	PartEngine    PartName = "containers"
 	PartForge     PartName = "forge"
 	PartCI        PartName = "ci"
-	PartBeads     PartName = "beads"  // work in a tracker of beads
-	PartVaults    PartName = "vaults" // what agents ask people for
-	PartChecks    PartName = "checks" // commands of gates
+	PartBeads     PartName = "beads"    // work in a tracker of beads
+	PartVaults    PartName = "vaults"   // what agents ask people for
+	PartOverlaps  PartName = "overlaps" // what agents of two worktrees both change
+	PartChecks    PartName = "checks"   // commands of gates
 
 	PartSpending     PartName = "spending" // what models cost
 	PartCoordination PartName = "coordination"
@@ -84,5 +85,5 @@ const (
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
 		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI,
-		PartBeads, PartVaults, PartChecks, PartSpending, PartCoordination}
+		PartBeads, PartVaults, PartOverlaps, PartChecks, PartSpending, PartCoordination}
 }

@@ -23,6 +23,7 @@ type Snapshot struct {
 	CI        Part[CI]          `json:"ci"`
 	Beads     Part[[]Bead]      `json:"beads" unread:"rules speak of work, whichever tracker keeps it"`
 	Vaults    Part[[]VaultItem] `json:"vaults"`
+	Overlaps  Part[[]Overlap]   `json:"overlaps"`
 	Checks    Part[[]GateCheck] `json:"checks" unread:"rules speak of gates"`
 	Spending  Part[Spendings]   `json:"spending"`
 	// Holds is what the expressions of open gates say in this very pass, by gate. One
@@ -88,6 +89,8 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.Beads.Look()
 	case PartVaults:
 		return s.Vaults.Look()
+	case PartOverlaps:
+		return s.Overlaps.Look()
 	case PartChecks:
 		return s.Checks.Look()
 	case PartSpending:
@@ -129,6 +132,8 @@ func PartOf(k Kind) PartName {
 		return PartVaults
 	case KindBudget:
 		return PartSpending
+	case KindOverlap:
+		return PartOverlaps
 	case KindWork, KindGate, KindConvoy, KindMail:
 		return PartCoordination
 	}

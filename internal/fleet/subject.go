@@ -48,6 +48,8 @@ const (
 
 	KindVault Kind = "vault" // one item: VAULT/FOLDER/FILE
 
+	KindOverlap Kind = "overlap" // the folders of both worktrees
+
 	KindBudget Kind = "budget" // its name, and / and whose allowance it is where each has its own
 )
 

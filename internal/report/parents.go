@@ -19,8 +19,9 @@ const (
 // the one before it: that may have ended between a result and its telling.
 const afterStart = time.Minute
 
-// News drafts the mail that the parents of agents get: of each recovery that
-// begins, of what came of it, and once, urgently, that none is tried any more. An
+// News drafts the mail that agents get of others: of those that change the same
+// lines as they do (overlaps), and as parents of each recovery that begins, of what
+// came of it, and once, urgently, that none is tried any more. An
 // agent without a parent has no one to notify: people are notified by its alert. The same
 // news has the same key whenever it is drafted again.
 func News(p fleet.Pass, done []fleet.Result) (out []fleet.Mail) {
@@ -38,7 +39,7 @@ func News(p fleet.Pass, done []fleet.Result) (out []fleet.Mail) {
 	for _, f := range p.Plan.Failed {
 		out = append(out, crew.exhausted(f)...)
 	}
-	return out
+	return append(out, crew.overlaps()...)
 }
 
 // earlier lists the results that an earlier Custos has written down, and may not

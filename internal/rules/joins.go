@@ -28,6 +28,8 @@ func joined(k fleet.Kind) []variable {
 	switch k {
 	case fleet.KindAgent:
 		return []variable{tree}
+	case fleet.KindOverlap:
+		return []variable{agents}
 	case fleet.KindIssue:
 		return []variable{agents, fixes, former}
 	case fleet.KindPull, fleet.KindProject:
@@ -52,6 +54,11 @@ func (v *View) itsAgents() ref.Val {
 		list = v.rolled().named[x.Agent]
 	case *fleet.PullRequest:
 		list = v.rolled().named[x.Agent]
+	case *fleet.Overlap:
+		one, other := x.Agents(v.snap.Agents.Value)
+		for _, a := range append(one, other...) {
+			list = append(list, v.rolled().named[a.Name]...)
+		}
 	case *fleet.Project:
 		if v.snap.From.AgentsElsewhere {
 			return unseen(agentsOfName, "agents may work there outside of the pid namespace that Custos is in; where none do, say [agents] foreign_namespace = false")

@@ -41,6 +41,7 @@ func lists() []variable {
 		listed("panes", "session", "every tmux pane", fleet.PartSessions, func(s S) []fleet.Pane { return s.Sessions.Value }),
 		listed("repos", "repo", "every repository", fleet.PartRepos, func(s S) []fleet.Repo { return s.Repos.Value.Repos }),
 		listed("worktrees", "worktree", "every worktree", fleet.PartRepos, func(s S) []fleet.Worktree { return s.Repos.Value.Worktrees }),
+		listed("overlaps", "overlap", "every two worktrees whose agents change the same files", fleet.PartOverlaps, func(s S) []fleet.Overlap { return s.Overlaps.Value }),
 		listed("locks", "lock", "every lock file", fleet.PartLocks, func(s S) []fleet.Lock { return s.Locks.Value }),
 		listed("phases", "phase", "every phase file", fleet.PartPhases, func(s S) []fleet.Phase { return s.Phases.Value }),
 		listed("logs", "log", "every log file", fleet.PartLogs, func(s S) []fleet.Log { return s.Logs.Value }),
@@ -64,7 +65,7 @@ func lists() []variable {
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
 	return []fleet.Kind{fleet.KindAgent, fleet.KindBudget, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
-		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
+		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindOverlap, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
 		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindVault, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }
 

@@ -76,6 +76,11 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 		return count(len(s.Beads.Value), "bead")
 	case fleet.PartVaults:
 		return count(len(s.Vaults.Value), "vault item")
+	case fleet.PartOverlaps:
+		if len(s.Overlaps.Value) == 0 { // as nearly always
+			return 0, ""
+		}
+		return count(len(s.Overlaps.Value), "overlap")
 	case fleet.PartChecks:
 		return count(len(s.Checks.Value), "check")
 	case fleet.PartSpending:

@@ -42,6 +42,9 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, r := range s.Self.Value.Receivers {
 		add(fleet.KindReceiver, r.Name)
 	}
+	for _, o := range s.Overlaps.Value {
+		add(fleet.KindOverlap, o.Name)
+	}
 	for _, b := range s.Spending.Value.Budgets {
 		add(fleet.KindBudget, b.Name)
 	}

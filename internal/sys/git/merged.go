@@ -197,22 +197,8 @@ func parseLog(out string) (commits [][]edit, first string, err error) {
 	return commits, first, nil
 }
 
-// mergeIsNothing merges in a bare repository of its own that borrows p's
-// objects: nothing is written to p (git may freshen the time of an object that
-// it would have written), and none of its attributes, configuration or drivers
-// count.
 func (r *Reader) mergeIsNothing(ctx context.Context, p Place, _, head, tip string) (bool, error) {
-	tmp, err := os.MkdirTemp("", "custos-merge-")
-	if err != nil {
-		return false, fmt.Errorf("cannot make a folder to merge in: %w", err)
-	}
-	defer os.RemoveAll(tmp)
-	env, err := r.borrow(ctx, p, tmp)
-	if err != nil {
-		return false, err
-	}
-	out, err := r.run(ctx, call{dir: tmp, env: env, args: []string{"-c", "merge.renames=false", "-c", "merge.renormalize=false",
-		"-c", "merge.default=", "-c", "core.attributesFile=/dev/null", "merge-tree", "--write-tree", "--no-messages", tip, head}})
+	out, err := r.merge(ctx, p, false, tip, head)
 	if exitedOne(err) {
 		return false, nil // a conflict
 	}
@@ -221,6 +207,24 @@ func (r *Reader) mergeIsNothing(ctx context.Context, p Place, _, head, tip strin
 	}
 	tree, err := r.line(ctx, p.Common, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
 	return err == nil && tree == strings.TrimSpace(string(out)), err
+}
+
+// merge is git merge-tree in a bare repository of its own that borrows p's
+// objects: nothing is written to p (git may freshen the time of an object that
+// it would have written), and none of its attributes, configuration or drivers
+// count. It exits with 1 where there is a conflict.
+func (r *Reader) merge(ctx context.Context, p Place, renames bool, args ...string) ([]byte, error) {
+	tmp, err := os.MkdirTemp("", "custos-merge-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a folder to merge in: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	env, err := r.borrow(ctx, p, tmp)
+	if err != nil {
+		return nil, err
+	}
+	return r.run(ctx, call{dir: tmp, env: env, args: append([]string{"-c", fmt.Sprint("merge.renames=", renames), "-c", "merge.renormalize=false",
+		"-c", "merge.default=", "-c", "core.attributesFile=/dev/null", "merge-tree", "--write-tree", "--no-messages"}, args...)})
 }
 
 // borrow makes an empty bare repository that reads p's objects.

@@ -1,0 +1,242 @@
+// Package overlap is the probe of what the agents of two worktrees of one repository both change,
+// before either has brought it in. It looks only where agents stand in two worktrees or more of a
+// repository, through the reading half of sys/git, and disturbs nobody.
+//
+// What has not moved costs no process: of every file that git keeps, and of its folder, time and
+// size are looked at, and git is asked about a worktree only when one of them is another. Where that
+// alone would take more than a hundredth of a core, it is done less often, down to every ten minutes.
+package overlap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/observe"
+	"custos/internal/sys/git"
+)
+
+const (
+	deadline = 30 * time.Second
+	share    = 100 // one part in so many of a core is taken at most
+	rarest   = 10 * time.Minute
+	workers  = 2   // worktrees looked at side by side: git and the disk are shared with the agents
+	most     = 200 // overlaps that are told
+)
+
+// Options of the probe; the tagged one comes from [overlap] of custos.toml.
+type Options struct {
+	// Every is the time between two looks; default "10s".
+	Every string `toml:"every" is:"duration 1ms.."`
+
+	// Standing lists the folders (raw) that agents stand in.
+	Standing func() []string `toml:"-"`
+	// Git is the reader; default git.New.
+	Git *git.Reader `toml:"-"`
+	// Now is the clock that looks are paced by; default time.Now.
+	Now func() time.Time `toml:"-"`
+}
+
+// Probe fills the part "overlaps".
+type Probe struct {
+	o     Options
+	every time.Duration
+
+	trees map[string]*tree  // by their folder
+	forks map[string]string // by the commits: which they all come from
+	pairs map[string]*pair  // by the folders of both
+	due   time.Time         // when it may look again
+	last  []fleet.Overlap
+	cut   string
+}
+
+// New returns the probe, or what is wrong with its options.
+func New(o Options) (*Probe, error) {
+	every, err := observe.Interval("every", o.Every, 10*time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("cannot set up probe overlap: %w", err)
+	}
+	if o.Git == nil {
+		o.Git = git.New(git.Options{})
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[string]*pair{}}, nil
+}
+
+// Spec implements observe.Probe.
+func (p *Probe) Spec() observe.Spec {
+	return observe.Spec{Name: "overlap", Part: fleet.PartOverlaps, Every: p.every, Deadline: deadline}
+}
+
+// Look looks once. A worktree that cannot be looked at is told as cut; the others are seen.
+func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
+	began := p.o.Now()
+	if !began.Before(p.due) {
+		l := &look{p: p, forks: map[string]string{}, pairs: map[string]*pair{}}
+		l.all(ctx)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, ctx.Err()
+		}
+		p.last, p.cut = l.found, strings.Join(l.cuts, "; ")
+		p.forks, p.pairs = l.forks, l.pairs
+		p.due = began.Add(min(rarest, share*p.o.Now().Sub(began)))
+	}
+	seen := p.last
+	return func(s *fleet.Snapshot) { s.Overlaps.Value = seen }, observe.WithCut(p.cut, nil)
+}
+
+// look is one look being taken.
+type look struct {
+	p     *Probe
+	forks map[string]string
+	pairs map[string]*pair
+	found []fleet.Overlap
+
+	mu   sync.Mutex
+	cuts []string
+}
+
+func (l *look) cannot(what string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cuts = append(l.cuts, what+": "+fleet.Line(err.Error(), 200))
+}
+
+// all looks at each repository in which agents stand in two worktrees or more.
+func (l *look) all(ctx context.Context) {
+	stood := standing(l.p.o.Standing())
+	l.p.keep(stood)
+	repos := map[string][]*tree{}
+	for top, at := range stood {
+		t := l.p.trees[top]
+		if t == nil {
+			t = &tree{}
+			l.p.trees[top] = t
+		}
+		t.place, t.in = at.place, at.folders
+		repos[at.place.Common] = append(repos[at.place.Common], t)
+	}
+	for _, common := range sorted(repos) {
+		if trees := repos[common]; len(trees) > 1 {
+			slices.SortFunc(trees, func(a, b *tree) int { return strings.Compare(a.place.Top, b.place.Top) })
+			l.repo(ctx, trees)
+		}
+	}
+	slices.SortFunc(l.found, func(a, b fleet.Overlap) int { return strings.Compare(a.Name, b.Name) })
+	if len(l.found) > most {
+		l.cuts = append(l.cuts, fmt.Sprintf("%d overlaps are not told", len(l.found)-most))
+		l.found = l.found[:most]
+	}
+	slices.Sort(l.cuts)
+}
+
+// stand is a worktree that agents stand in.
+type stand struct {
+	place   git.Place
+	folders []string
+}
+
+// standing finds the worktrees of folders, each its own innermost one. A folder that is in none, or
+// whose repository is broken, is in no two.
+func standing(folders []string) map[string]stand {
+	slices.Sort(folders)
+	found := map[string]stand{}
+	for _, folder := range slices.Compact(folders) {
+		place, err := git.Find(folder)
+		if err != nil || place.Bare {
+			continue
+		}
+		s := found[place.Top]
+		s.place, s.folders = place, append(s.folders, fleet.Path(folder))
+		found[place.Top] = s
+	}
+	return found
+}
+
+// keep forgets what was known of worktrees that no agent stands in.
+func (p *Probe) keep(stood map[string]stand) {
+	for top := range p.trees {
+		if _, still := stood[top]; !still {
+			delete(p.trees, top)
+		}
+	}
+}
+
+func sorted[T any](m map[string]T) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// repo compares the worktrees of one repository.
+func (l *look) repo(ctx context.Context, trees []*tree) {
+	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error { return t.move(ctx, l.p.o.Git) })
+	var heads []string
+	for _, t := range trees {
+		heads = append(heads, t.head)
+	}
+	base, err := l.fork(ctx, trees[0].place, heads...)
+	if err != nil || base == "" {
+		l.cannot(fleet.Path(trees[0].place.Main()), errors.Join(err, errors.New("its worktrees have no commit in common")))
+		return
+	}
+	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error { return t.edit(ctx, l.p.o.Git, base) })
+	for i, one := range trees {
+		for _, other := range trees[i+1:] {
+			if paths := one.shares(other); len(paths) > 0 {
+				l.pair(ctx, base, one, other, paths)
+			}
+		}
+	}
+}
+
+// each does something for each worktree, a few side by side, and returns those for which that went well.
+func (l *look) each(ctx context.Context, trees []*tree, do func(context.Context, *tree) error) (well []*tree) {
+	slots, failed := make(chan struct{}, workers), make([]error, len(trees))
+	var wg sync.WaitGroup
+	for i, t := range trees {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			failed[i] = do(ctx, t)
+		})
+	}
+	wg.Wait()
+	for i, t := range trees {
+		if failed[i] != nil {
+			l.cannot(fleet.Path(t.place.Top), failed[i])
+			continue
+		}
+		well = append(well, t)
+	}
+	return well
+}
+
+// fork is git.Reader.Fork, asked once for the same commits.
+func (l *look) fork(ctx context.Context, p git.Place, heads ...string) (string, error) {
+	slices.Sort(heads)
+	heads = slices.Compact(heads)
+	if len(heads) == 1 {
+		return heads[0], nil
+	}
+	key := strings.Join(heads, " ")
+	fork, known := l.p.forks[key]
+	if !known {
+		var err error
+		if fork, err = l.p.o.Git.Fork(ctx, p.Common, heads...); err != nil {
+			return "", err
+		}
+	}
+	l.forks[key] = fork
+	return fork, nil
+}
