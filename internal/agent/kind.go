@@ -97,6 +97,10 @@ type Kind struct {
 	// Proven are the versions on which its marks were found right, over a whole life of the
 	// real CLI.
 	Proven []string `toml:"proven"`
+	// Denies are the versions of which a call that its policy denies was seen not to be made, and
+	// DeniesSubagents those of which it was also seen where a sub-agent would make it.
+	Denies          []string `toml:"denies"`
+	DeniesSubagents []string `toml:"denies_subagents"`
 
 	// Never says what the kind never tells without hooks, for docs and reasons.
 	Never []string `toml:"never"`

@@ -53,10 +53,26 @@ func (k Kind) Outgrown(version string) string {
 	return newest
 }
 
+// PolicyGap says what of a policy an agent of this kind and version is not proven to be held to; empty
+// where nothing is missing.
+func (k Kind) PolicyGap(version string) string {
+	is := strings.TrimSpace(k.Name + " " + version)
+	switch {
+	case len(k.Denies) == 0:
+		return "nothing holds it to it: " + k.Name + " is not known to ask before it calls a tool"
+	case !slices.Contains(k.Denies, version):
+		return "advice that is not proven to be heard by " + is
+	case !slices.Contains(k.DeniesSubagents, version):
+		return "proven for " + is + ", and not for its sub-agents"
+	}
+	return ""
+}
+
 func (k *Kind) finishVersions() error {
-	for _, v := range k.Proven {
-		if !IsVersion(v) {
-			return fmt.Errorf("proven: %q is no version: want numbers with points between them, as in 2.1.330", v)
+	for key, list := range map[string][]string{"proven": k.Proven, "denies": k.Denies, "denies_subagents": k.DeniesSubagents} {
+		i := slices.IndexFunc(list, func(v string) bool { return !IsVersion(v) })
+		if i >= 0 {
+			return fmt.Errorf("%s: %q is no version: want numbers with points between them, as in 2.1.330", key, list[i])
 		}
 	}
 	return nil

@@ -30,6 +30,23 @@ func TestAVersionIsTaughtNewerOrCannotBeTold(t *testing.T) {
 	}
 }
 
+// Of what is not proven something is missing, and it is said what.
+func TestAPolicyGapIsSaid(t *testing.T) {
+	k := Kind{Name: "x", Denies: []string{"1.2", "1.3"}, DeniesSubagents: []string{"1.3"}}
+	for version, says := range map[string]string{"1.3": "", "1.2": "not for its sub-agents", "1.4": "not proven to be heard by x 1.4", "": "not proven to be heard by x"} {
+		if got := k.PolicyGap(version); (got == "") != (says == "") || !strings.Contains(got, says) {
+			t.Errorf("%q: %q, want %q", version, got, says)
+		}
+	}
+	if got := (Kind{Name: "y"}).PolicyGap("1"); !strings.Contains(got, "nothing holds it to it") {
+		t.Errorf("of a kind that asks nobody: %q", got)
+	}
+	_, aside, _ := ParseWith([]Source{{"/k/claude.toml", []byte("denies = [\"newest\"]\n")}})
+	if len(aside) != 1 || !strings.Contains(aside[0].Error(), `/k/claude.toml:1: kind "claude": denies: "newest" is no version`) {
+		t.Errorf("a version that is none: %v", aside)
+	}
+}
+
 // What the screen of a newer version shows alone is a hint, and stays what it was where the
 // CLI itself tells the same; nothing else becomes less certain.
 func TestAScreenOfANewerVersionIsAHint(t *testing.T) {

@@ -78,8 +78,10 @@ type AgentRow struct {
 	Name        string   `json:"name"`
 	Host        string   `json:"host,omitempty"` // another machine that it is on; its name begins with it then
 	Kind        string   `json:"kind"`
-	Version     string   `json:"version,omitempty"`  // of its CLI; empty where that is not known
-	Outgrown    string   `json:"outgrown,omitempty"` // the newest version that Custos was taught, where its own is newer
+	Version     string   `json:"version,omitempty"`    // of its CLI; empty where that is not known
+	Outgrown    string   `json:"outgrown,omitempty"`   // the newest version that Custos was taught, where its own is newer
+	Policy      string   `json:"policy,omitempty"`     // what its calls are to be judged by
+	PolicyGap   string   `json:"policy_gap,omitempty"` // what of that it is not proven to be held to
 	State       string   `json:"state"`
 	Since       string   `json:"since,omitempty"` // how long in this state
 	Reason      string   `json:"reason"`

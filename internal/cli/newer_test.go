@@ -68,6 +68,36 @@ func TestAnAgentOfWhichNoHookIsHeardIsMarked(t *testing.T) {
 	}
 }
 
+// An agent that is not proven to be held to its policy is marked in ps, with what the mark means, and show says what is
+// missing; of one that is, show names its policy.
+func TestAPolicyThatIsAdviceIsMarked(t *testing.T) {
+	loose := api.AgentRow{Name: "b", Kind: "codex", State: "idle", Policy: "default", PolicyGap: "proven for codex 0.171.0, and not for its sub-agents"}
+	held := api.AgentRow{Name: "a", Kind: "claude", State: "idle", Policy: "default"}
+	said := func(write func(*page)) string {
+		var out bytes.Buffer
+		p := &page{out: &out, width: 160}
+		write(p)
+		if err := p.flush(); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	list := said(func(p *page) { writeAgents(p, api.Agents{Agents: []api.AgentRow{loose, held}}) })
+	for _, want := range []string{"b codex~ idle", "a claude idle", "~ its policy is advice only, in part or in whole (custos show NAME)"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("ps says %q, want %q", list, want)
+		}
+	}
+	for want, g := range map[string]api.AgentRow{"policy default: proven for codex 0.171.0, and not for its sub-agents": loose, "policy default": held} {
+		if one := said(func(p *page) { writeAgent(p, api.AgentDetail{Agent: g}) }); !strings.Contains(one, want) {
+			t.Errorf("show says %q, want %q", one, want)
+		}
+	}
+	if list := said(func(p *page) { writeAgents(p, api.Agents{Agents: []api.AgentRow{held}}) }); strings.Contains(list, "~") {
+		t.Errorf("of one that is held ps says %q", list)
+	}
+}
+
 // A file of a kind that is set aside is a mistake of the configuration, and is listed.
 func TestKindFilesThatAreSetAsideAreAMistake(t *testing.T) {
 	aside := api.Kinds{Aside: []string{"cannot read /k/b.toml:2: unknown key", "cannot read /k/a.toml: others than you may write to it"}}

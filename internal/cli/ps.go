@@ -81,6 +81,9 @@ func writeAgents(p *page, v api.Agents) {
 	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Deaf != "" }) {
 		p.text(0, unheard+" nothing is heard of its hooks: what it does is told by its screen and its conversation alone (custos show NAME)")
 	}
+	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.PolicyGap != "" }) {
+		p.text(0, advised+" its policy is advice only, in part or in whole (custos show NAME)")
+	}
 	if text := keptWords(v.Kept); text != "" {
 		p.line("")
 		p.text(0, text)
@@ -109,6 +112,7 @@ func severalAccounts(all []api.AgentRow) func(api.AgentRow) string {
 const (
 	newer   = "*" // its running CLI is newer than what Custos was taught
 	unheard = "!" // nothing is heard of the hooks that it was started with
+	advised = "~" // it is not proven to be held to its policy
 )
 
 // kindMarks mark the kind of an agent of which Custos knows less than of others.
@@ -118,6 +122,9 @@ func kindMarks(g api.AgentRow) (marks string) {
 	}
 	if g.Deaf != "" {
 		marks += unheard
+	}
+	if g.PolicyGap != "" {
+		marks += advised
 	}
 	return marks
 }

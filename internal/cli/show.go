@@ -47,6 +47,7 @@ func writeAgent(p *page, d api.AgentDetail) {
 		f.add("for", api.Span(g.Since))
 	}
 	f.add("kind", kindText(g))
+	f.add("policy", policyText(g))
 	f.add("owner", flat(g.Owner))
 	if g.PID != 0 {
 		f.add("process", processText(g))
@@ -95,6 +96,14 @@ func kindText(g api.AgentRow) string {
 		out += ", newer than " + flat(g.Outgrown) + ", which Custos was taught: its screen is a hint only"
 	}
 	return out
+}
+
+// policyText says what its calls are judged by, and what of that it is not proven to be held to.
+func policyText(g api.AgentRow) string {
+	if g.PolicyGap == "" {
+		return flat(g.Policy)
+	}
+	return flat(g.Policy) + ": " + flat(g.PolicyGap)
 }
 
 func processText(g api.AgentRow) string {

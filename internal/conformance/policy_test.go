@@ -31,9 +31,6 @@ var judging = map[string]bool{"claude": true, "codex": true, "gemini": true, "qw
 // told why.
 func TestPolicy(t *testing.T) {
 	eachCLI(t, func(t *testing.T, c cli, _ agent.Kind) {
-		if !judging[c.kind] {
-			t.Skipf("nothing is enforced of %s", c.kind)
-		}
 		f := startFleet(t, c, noTouch)
 		defer func() {
 			if t.Failed() {
@@ -41,8 +38,17 @@ func TestPolicy(t *testing.T) {
 			}
 		}()
 		f.spawn(t)
+		if !judging[c.kind] {
+			f.lacks(t, "nothing holds it to it")
+			t.Skipf("nothing is enforced of %s, and custos ps says so", c.kind)
+		}
 		f.say(t, "now run the tool")
 		f.isDenied(t, 1)
+		if c.kind == "claude" {
+			f.lacks(t, "") // what of its sub-agents is true is seen below
+		} else {
+			f.lacks(t, "not for its sub-agents")
+		}
 		t.Run("of a sub-agent", func(t *testing.T) {
 			if !slices.ContainsFunc(f.home.model.Asked(), func(a Asked) bool { return slices.ContainsFunc(a.Tools, isHelper) }) {
 				t.Skipf("%s offers its model no tool for sub-agents that is known", c.kind)
@@ -54,6 +60,15 @@ func TestPolicy(t *testing.T) {
 			f.isDenied(t, 2)
 		})
 	})
+}
+
+// lacks wants it to be said what of its policy an agent is not proven to be held to; "" for nothing.
+func (f *custos) lacks(t *testing.T, words string) {
+	t.Helper()
+	f.until(t, "its version is told", startLimit, func() bool { return f.show(t).Agent.Version != "" })
+	if a := f.show(t).Agent; a.Policy != "lab" || (a.PolicyGap == "") != (words == "") || !strings.Contains(a.PolicyGap, words) {
+		t.Errorf("%s %s is judged by %q, and lacks %q, want %q", a.Kind, a.Version, a.Policy, a.PolicyGap, words)
+	}
 }
 
 // isDenied waits until Custos has counted so many denied calls and the turn is over, with a person who allows what they

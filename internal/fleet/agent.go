@@ -127,12 +127,15 @@ type Agent struct {
 	Handoff       HandoffStage   `json:"handoff,omitempty" help:"how far its newest instance is on its way to a fresh one in its place: asked, late, written, saving, stopping, starting or failed; empty when it is not"`
 	Pool          string         `json:"pool,omitempty" help:"the pool whose worker it is; empty for none"`
 
-	Recorded AgentState `json:"recorded,omitempty" help:"the state its record says; what is observed wins"`
-	Conflict string     `json:"conflict,omitempty" help:"how record and observation disagree: a reason to look, never to act; empty when they do not"`
-	Exit     *Exit      `json:"exit,omitempty" help:"how its newest instance ended; empty until it has"`
-	Denied   *Denied    `json:"denied,omitempty" help:"by which rule of its policy calls of it were denied most often in the last hour; empty when none was"`
-	Deaths   int        `json:"deaths,omitempty" help:"how often it ended in the last hour though it was not asked to"`
-	DeathsIn Duration   `json:"deaths_in,omitempty" help:"time since the first of those deaths"`
+	Recorded  AgentState `json:"recorded,omitempty" help:"the state its record says; what is observed wins"`
+	Conflict  string     `json:"conflict,omitempty" help:"how record and observation disagree: a reason to look, never to act; empty when they do not"`
+	Exit      *Exit      `json:"exit,omitempty" help:"how its newest instance ended; empty until it has"`
+	Policy    string     `json:"policy,omitempty" help:"what its calls are to be judged by; empty for nothing"`
+	PolicyGap string     `json:"policy_gap,omitempty" help:"what of that it is not proven to be held to; empty where nothing is missing, or it has none"`
+	Tampered  string     `json:"tampered,omitempty" help:"which file that its hooks or its policy are told by is not what it was when the agent was started; empty where all are, or none was written"`
+	Denied    *Denied    `json:"denied,omitempty" help:"by which rule of its policy calls of it were denied most often in the last hour; empty when none was"`
+	Deaths    int        `json:"deaths,omitempty" help:"how often it ended in the last hour though it was not asked to"`
+	DeathsIn  Duration   `json:"deaths_in,omitempty" help:"time since the first of those deaths"`
 }
 
 // TurnOver says whether its turn is over, as its own signals say: it is

@@ -66,6 +66,10 @@ type Registration struct {
 	// its conversation is kept; "" for the one that the CLI uses by itself.
 	ConfigDir string  `json:"config_dir,omitempty"`
 	Restart   Restart `json:"restart"`
+	// Policy is what its calls are to be judged by, since it was started last; "" for nothing.
+	Policy string `json:"policy,omitempty"`
+	// Given are the files that its hooks and its policy are told by, since it was started last.
+	Given     []Given `json:"given,omitempty"`
 	Standing  bool    `json:"standing,omitempty"`   // persistent role: exempt from idle rules
 	MemoryMax int64   `json:"memory_max,omitempty"` // bytes; 0: no cap
 	// Heartbeat is what it has promised; nil for nothing.
@@ -108,6 +112,12 @@ type Boundary struct {
 	Landlock int      `json:"landlock"`        // version of the kernel's Landlock; 0: it has none
 	Open     []string `json:"open,omitempty"`  // what was asked for and is not held
 	Never    []string `json:"never,omitempty"` // what it holds on no kernel
+}
+
+// Given is a file that an agent's hooks, or its policy, are told by, as it was written when the agent was started.
+type Given struct {
+	Path string `json:"path"`
+	Sum  string `json:"sum"` // SHA-256
 }
 
 // Delivery is how far a text for an agent got.
@@ -173,7 +183,7 @@ func (r Registration) Learn(from Registration) Registration {
 		r.Owner = OwnerCustos // no matter who started it first: this instance is ours
 	}
 	r.Instance, r.Process, r.StartedAt, r.Unresumed, r.Server = from.Instance, from.Process, from.StartedAt, from.Unresumed, from.Server
-	r.Boundary = from.Boundary
+	r.Boundary, r.Policy, r.Given = from.Boundary, from.Policy, from.Given
 	r.Dir, r.Real, r.Folder, r.Repo, r.Worktree, r.Branch = from.Dir, from.Real, from.Folder, from.Repo, from.Worktree, from.Branch
 	r.SessionID, r.Prompt, r.PromptState = from.SessionID, from.Prompt, from.PromptState
 	if c := from.Checkpoint; c != nil && (r.Checkpoint == nil || !c.At.Before(r.Checkpoint.At)) {

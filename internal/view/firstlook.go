@@ -210,7 +210,7 @@ func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
 	row.Registered, row.Role, row.Project, row.Task, row.Run = a.Registered, a.Role, a.Project, a.Task, a.Run
 	row.Parent, row.Depth, row.Account, row.Desired = a.Parent, a.Depth, a.Account, string(a.Desired)
 	row.Failed, row.Conflict, row.Delivery, row.Left = a.Failed, a.Conflict, string(a.PromptState), a.LeftSays
-	row.Deaf = a.Deaf.Or("")
+	row.Deaf, row.Policy, row.PolicyGap = a.Deaf.Or(""), a.Policy, a.PolicyGap
 	if a.Exit != nil {
 		row.Ended = exitWords(*a.Exit)
 	}

@@ -128,6 +128,8 @@ type Begin struct {
 	Missing []string          // variables that were to be passed on and are not set
 	// ConfigDir is the folder of the CLI's own that it is given; "" for none.
 	ConfigDir string
+	// Policy is what its calls are to be judged by; "" for nothing.
+	Policy string
 	// Bounds is what it is kept within; nil for nothing. Boundary is what came of it.
 	Bounds   *Bounds
 	Boundary *fleet.Boundary
@@ -490,6 +492,6 @@ func Learned(r fleet.Registration, b Begin, got session.Launched, at fleet.Insta
 		r.SessionID = b.Command.Session
 	}
 	r.Exit, r.Failed, r.Unresumed, r.ConfigDir = nil, "", nil, b.ConfigDir
-	r.Boundary = b.Boundary
+	r.Boundary, r.Policy, r.Given = b.Boundary, b.Policy, given(b.Files)
 	return r
 }

@@ -1,8 +1,11 @@
 package agentrun
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -17,11 +20,15 @@ const policyVar = "CUSTOS_POLICY"
 // started in, into a file beside those of the hooks. A role without a policy, and a kind
 // without hooks, get none, and nothing of their start is different.
 func (l *Launcher) policy(r fleet.Registration, instance, dir string, b *Begin) (env []string, err error) {
-	if l.o.Policy == nil || l.o.Hook == "" || !l.Kinds.Hooked(r.Kind) {
+	if l.o.Policy == nil {
 		return nil, nil
 	}
 	p, ok := l.o.Policy(r.Role)
 	if !ok {
+		return nil, nil
+	}
+	b.Policy = p.Name
+	if l.o.Hook == "" || !l.Kinds.Hooked(r.Kind) {
 		return nil, nil
 	}
 	text, err := policy.Compiled{Agent: r.Name, Instance: instance, Policy: p, Places: l.places(dir)}.Encode()
@@ -56,4 +63,12 @@ func Places(dir, home string, own []string) policy.Places {
 		return policy.Places{Worktree: filepath.Clean(dir), Home: home, Custos: own}
 	}
 	return policy.Places{Worktree: w.Top, GitDir: w.GitDir, Common: w.Common, Others: w.Others(), Home: home, Custos: own}
+}
+
+// given sums up the files of a start.
+func given(files map[string][]byte) (list []fleet.Given) {
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		list = append(list, fleet.Given{Path: fleet.Path(path), Sum: fmt.Sprintf("%x", sha256.Sum256(files[path]))})
+	}
+	return list
 }

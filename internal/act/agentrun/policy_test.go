@@ -8,6 +8,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/policy"
+	"custos/internal/session"
 )
 
 // A start of a role with a policy writes it down, with where everything lies, and names it;
@@ -42,9 +43,14 @@ func TestLaunchNamesThePolicy(t *testing.T) {
 	if want := append(slices.Clone(before.Launch.Env), policyVar+"="+file); !slices.Equal(sorted(want), sorted(after.Launch.Env)) {
 		t.Errorf("the environment is %q", after.Launch.Env)
 	}
-	r.Role = "other"
+	r.Kind = "generic"
+	unasked, err := w.Plan(fleet.Registration{Name: "bob", Kind: "generic", Role: "builder", Where: fleet.WhereHeadless, Argv: []string{"make"}}, "i1", dir, How{})
+	if learned := Learned(r, unasked, session.Launched{}, fleet.Instant{}); err != nil || learned.Policy != "p" || len(unasked.Files) != 0 {
+		t.Errorf("of a kind that asks nobody it is on record that it is judged by %q, with files %v: %v", learned.Policy, unasked.Files, err)
+	}
+	r.Kind, r.Role = "claude", "other"
 	other, err := w.Plan(r, "i1", dir, How{Prompt: "x"})
-	if err != nil || !slices.Equal(other.Launch.Env, before.Launch.Env) || len(other.Files) != len(before.Files) {
+	if err != nil || other.Policy != "" || !slices.Equal(other.Launch.Env, before.Launch.Env) || len(other.Files) != len(before.Files) {
 		t.Errorf("a role without a policy starts with %q and %d files: %v", other.Launch.Env, len(other.Files), err)
 	}
 }

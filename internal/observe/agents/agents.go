@@ -158,7 +158,8 @@ type Probe struct {
 	seen    map[fleet.ProcessID]sighting
 	dead    map[fleet.ProcessID]fleet.Exit
 	streams map[string]*stream // of instances without a terminal
-	said    map[string]string  // last words of instances that have ended
+	given   tampering
+	said    map[string]string // last words of instances that have ended
 
 	newsMu sync.Mutex
 	news   []fleet.Exit                 // told by Died, not yet looked at
@@ -361,6 +362,8 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		return nil, fmt.Errorf("cannot look at agents: %w", ctx.Err())
 	}
 	seeBeside(found)
+	seePolicyGaps(p.o.Kinds, found)
+	p.given.see(found, l.regs)
 	l.charge(ctx, found)
 	l.listened(found)
 	p.looked, p.at, p.again = true, l.now, cmp.Or(l.redraw(), comesOfAge(found))

@@ -280,7 +280,7 @@ func (l *look) enroll(a *fleet.Agent, reg *fleet.Registration) {
 	a.Instance, a.Failed, a.PromptState = cmp.Or(reg.Instance, a.Instance), reg.Failed, reg.PromptState
 	a.SessionID = cmp.Or(a.SessionID, reg.SessionID)
 	l.countDeaths(a, reg)
-	a.Pool = reg.Pool
+	a.Pool, a.Policy = reg.Pool, reg.Policy
 	if h := reg.Handoff; h != nil && h.Instance == reg.Instance {
 		a.Handoff = h.Stage
 	}

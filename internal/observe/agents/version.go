@@ -126,3 +126,13 @@ func readOlder(file string, than time.Time) ([]byte, error) {
 	}
 	return io.ReadAll(io.LimitReader(f, largestPackage))
 }
+
+// seePolicyGaps notes of each agent that runs and has a policy what it is not proven to be held to.
+func seePolicyGaps(kinds *agent.Kinds, found []fleet.Agent) {
+	for i := range found {
+		if a := &found[i]; a.Policy != "" && a.Process.PID != 0 {
+			kind, _ := kinds.Get(a.Kind)
+			a.PolicyGap = kind.PolicyGap(a.Version)
+		}
+	}
+}
