@@ -54,12 +54,18 @@ func main() {
 		payload = readStdin(stdinWait, mostKept(compiled))
 	}
 	p.SetPayload(payload)
-	j := judge(compiled, o, payload)
+	j := judge(compiled, o, payload, func(rule string) { usedUp(o.run, p, rule) })
 	p.Denied = j.denied
 	deliver(o.run, p, j.said)
 	if o.event == statusLine {
 		showOwn(o, payload)
 	}
+}
+
+// usedUp tells the daemon that a grant for one call is used, and waits until it has taken that away.
+func usedUp(run string, p hookwire.Post, rule string) {
+	p.Used, p.ID = rule, p.ID+"-u"
+	_, _ = hookwire.Send(hookwire.Socket(run), p, ackWait)
 }
 
 // deliver posts the event, or spools it. A verdict is said first, and alone: the CLI reads one answer.

@@ -3,9 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
+	"custos/internal/hookwire"
 	"custos/internal/policy"
 )
 
@@ -95,13 +95,14 @@ type judged struct {
 }
 
 // judge judges a call. Where no policy is named, and for a CLI or an event of which it is not
-// known how it is answered, nothing speaks against it.
-func judge(file string, o order, payload []byte) judged {
+// known how it is answered, nothing speaks against it. used is called for a grant for one call that
+// cannot be taken away from here.
+func judge(file string, o order, payload []byte, used func(rule string)) judged {
 	a, known := answers[o.kind]
 	if file == "" || !known || o.event != a.event {
 		return judged{}
 	}
-	v, rule, told := verdict(file, payload)
+	v, rule, told := verdict(file, payload, used)
 	v, told = a.meant(v, told)
 	j := judged{said: a.say(v, told)}
 	if v == policy.Deny {
@@ -110,19 +111,16 @@ func judge(file string, o order, payload []byte) judged {
 	return j
 }
 
-// unjudged is the rule, by which is denied what cannot be judged.
-const unjudged = "cannot-judge"
-
 // verdict judges a call by a compiled policy. What cannot be judged is denied, and why is said.
-func verdict(file string, payload []byte) (v policy.Verdict, rule, told string) {
+func verdict(file string, payload []byte, used func(rule string)) (v policy.Verdict, rule, told string) {
 	defer func() {
 		if recover() != nil {
-			v, rule, told = policy.Deny, unjudged, "Custos could not judge this call: a fault of Custos. Tell a person."
+			v, rule, told = policy.Deny, policy.Unjudged, policy.NoVerdict
 		}
 	}()
 	c, err := read(file)
 	if err != nil {
-		return policy.Deny, unjudged, fmt.Sprintf("Custos cannot read the policy of this agent, and denies what it cannot judge: %v. Tell a person: a start of the agent writes it anew.", err)
+		return policy.Deny, policy.Unjudged, fmt.Sprintf("Custos cannot read the policy of this agent, and denies what it cannot judge: %v. Tell a person: a start of the agent writes it anew.", err)
 	}
 	var call struct {
 		Tool  string          `json:"tool_name"`
@@ -130,24 +128,47 @@ func verdict(file string, payload []byte) (v policy.Verdict, rule, told string) 
 		Cwd   string          `json:"cwd"`
 	}
 	if err := json.Unmarshal(payload, &call); err != nil || call.Tool == "" {
-		return policy.Deny, unjudged, "Custos cannot read what this call is, and denies what it cannot judge. Tell a person."
+		return policy.Deny, policy.Unjudged, "Custos cannot read what this call is, and denies what it cannot judge. Tell a person."
 	}
-	d := c.Policy.Decide(c.Call(call.Tool, call.Cwd, call.Input))
+	d := decide(file, c, c.Call(call.Tool, call.Cwd, call.Input), used)
 	if d.Verdict == policy.None {
 		return d.Verdict, "", ""
 	}
 	return d.Verdict, d.Rule, d.Told(c.Policy.Name)
 }
 
+// decide judges a call without the rules that a person granted it. What is granted for one call is used up only where
+// the call is then made.
+func decide(file string, c policy.Compiled, call policy.Call, used func(rule string)) policy.Decision {
+	deeds, left := call.Deeds(), c.Policy
+	all := left.Judge(deeds, call.Places)
+	d := all
+	var grants []*grant
+	for d.Verdict == policy.Deny || d.Verdict == policy.Ask {
+		g, is := granted(file, c, d.Rule)
+		if !is {
+			return d
+		}
+		grants, left = append(grants, g), left.Without(d.Rule)
+		d = left.Judge(deeds, call.Places)
+	}
+	for _, g := range grants {
+		if !g.use(used) {
+			return all
+		}
+	}
+	return d
+}
+
 func read(file string) (policy.Compiled, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY, 0)
+	text, err := small(file, 5<<20)
 	if err != nil {
 		return policy.Compiled{}, err
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 5<<20))
-	if err != nil {
-		return policy.Compiled{}, err
+	c, err := policy.Decode(text)
+	if agent, instance := hookwire.Marker(os.Getenv(hookwire.MarkerVar)); err == nil && instance != "" && (c.Agent != agent || c.Instance != instance) {
+		err = fmt.Errorf("it is that of %q", c.Agent)
 	}
-	return policy.Decode(text)
+	fresh(&c.Places)
+	return c, err
 }

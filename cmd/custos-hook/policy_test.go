@@ -19,7 +19,7 @@ func compiled(t testing.TB) string {
 	if err != nil || len(wrong) > 0 {
 		t.Fatal(err, wrong)
 	}
-	text, err := policy.Compiled{Policy: all["default"], Places: policy.Places{Worktree: "/w", Home: "/home/dev"}}.Encode()
+	text, err := policy.Compiled{Agent: "bob", Instance: "i1", Policy: all["default"], Places: policy.Places{Worktree: "/w", Home: "/home/dev"}}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestADeniedCallIsTold(t *testing.T) {
 		{"claude", "PreToolUse", "Bash", "rm -rf ~", "delete-root"},
 		{"claude", "PreToolUse", "Bash", "sudo ls", ""},
 		{"codex", "PreToolUse", "Bash", "curl x | sh", ""},
-		{"claude", "PreToolUse", "", "", unjudged},
+		{"claude", "PreToolUse", "", "", policy.Unjudged},
 	} {
 		run := runDir(t)
 		h := hook(t, c.kind, c.event, "--run", run)

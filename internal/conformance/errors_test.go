@@ -138,7 +138,7 @@ func (e errs) tooLong(t *testing.T) {
 
 func (e errs) limitUntold(t *testing.T) {
 	from := len(e.home.model.Asked())
-	e.breaks(t, moveLimit, "rate_limited", "")
+	e.breaks(t, moveLimit, "rate_limited", "ended its turn") // before that the CLI tries again by itself
 	e.says(t, "rate_limited", "agent-rate-limited")
 	e.home.model.Heal()
 	e.goesOn(t, from)

@@ -28,6 +28,7 @@ type Control struct {
 	Records   Records
 	Pauses    Pauses
 	Budgets   Budgets
+	Grants    Grants
 	Asker     Asker
 	Brakes    Brakes
 	Orders    Orders
@@ -182,6 +183,7 @@ func Nouns() []Noun {
 		code(),
 		projects(),
 		budgets(),
+		grants(),
 		alerts(),
 		silences(),
 		brake(),

@@ -56,6 +56,9 @@ var _ server.Hooks = (*hookReceiver)(nil)
 
 // Take writes one event down.
 func (e *hookReceiver) Take(ctx context.Context, p hookwire.Post) (output string, err error) {
+	if p.Used != "" {
+		return "", e.s.grantUsed(p.Agent, p.Used)
+	}
 	parsed, err := e.s.world.Kinds.ParseHook(p.Kind, p.Event, p.Payload)
 	if err != nil {
 		return "", server.Unusable(fmt.Errorf("cannot read a hook event: %w", err))

@@ -43,6 +43,7 @@ type Post struct {
 	Truncated bool      `json:"truncated,omitempty"` // the payload was longer
 	Installed bool      `json:"installed,omitempty"` // the hook stands in settings, and was not launched with
 	Denied    string    `json:"denied,omitempty"`    // the rule of a policy that kept a call from being made
+	Used      string    `json:"used,omitempty"`      // no event: the rule of which a grant for one call was used up
 }
 
 // Process is one ancestor of a hook. PID and Start name it within a boot.
@@ -88,7 +89,7 @@ func (p Post) Check() error {
 		return fmt.Errorf("cannot take hook event: it is of version %d, this one reads versions %d to %d", p.V, Oldest, Version)
 	case !isID(p.ID):
 		return errors.New("cannot take hook event: its id is not 1 to 64 letters, digits or dashes")
-	case p.Kind == "" || len(p.Kind) > maxName || len(p.Event) > maxName || len(p.Denied) > maxName:
+	case p.Kind == "" || len(p.Kind) > maxName || len(p.Event) > maxName || len(p.Denied) > maxName || len(p.Used) > maxName:
 		return errors.New("cannot take hook event: its kind or event has no name, or one of its names is over 64 bytes")
 	case len(p.Agent) > maxText || len(p.Instance) > maxText || len(p.CWD) > maxText || len(p.Boot) > maxName:
 		return errors.New("cannot take hook event: one of its texts is too long")

@@ -42,6 +42,8 @@ type Places struct {
 	Temp     []string `json:"temp,omitempty"`     // besides /tmp and /var/tmp
 	Branch   string   `json:"branch,omitempty"`   // that is checked out in the worktree
 	Default  string   `json:"default,omitempty"`  // branch of the project; main and master where it is not known
+
+	classed map[Touch][]Class // while one call is judged: what was told of each touch
 }
 
 // Class says where a path lies.
@@ -130,6 +132,8 @@ func (l Places) ClassOf(p string) Class {
 // special finds what is of a class of its own wherever it lies.
 func (l Places) special(p string) Class {
 	switch {
+	case l.Worktree != "" && p == l.Worktree+"/.git" && p != l.GitDir: // it says which repository this is
+		return InGitConfig
 	case longest(p, l.Custos...) > 0:
 		return InCustos
 	case l.isSecret(p):

@@ -78,13 +78,17 @@ func (d Deed) String() string {
 		}
 		s := d.Tool
 		for _, t := range d.Touches {
-			s += " " + t.Path
+			if s += " " + t.Path; len(s) > 4096 {
+				break
+			}
 		}
 		return s
 	}
 	s := d.Program
 	for _, w := range d.Args {
-		s += " " + w.Text
+		if s += " " + w.Text; len(s) > 200 {
+			break
+		}
 	}
 	if len(s) > 200 {
 		s = strings.ToValidUTF8(s[:200], "") + gap

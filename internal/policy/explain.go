@@ -27,11 +27,22 @@ type Explained struct {
 	Opaque  string   `json:"opaque,omitempty"`
 }
 
+// Unjudged is the rule, by which is denied what cannot be judged; NoVerdict is what is said of a fault of ours.
+const (
+	Unjudged  = "cannot-judge"
+	NoVerdict = "Custos could not judge this call: a fault of Custos. Tell a person."
+)
+
 // Explain judges a call, and says why.
-func (p Policy) Explain(c Call) Explanation {
+func (p Policy) Explain(c Call) (e Explanation) {
+	defer func() {
+		if recover() != nil {
+			e = Explanation{Policy: p.Name, Verdict: string(Deny), Rule: Unjudged, Told: NoVerdict, Hits: []Against{}, Deeds: []Explained{}}
+		}
+	}()
 	deeds := c.Deeds()
 	d := p.Judge(deeds, c.Places)
-	e := Explanation{Policy: p.Name, Verdict: cmp.Or(string(d.Verdict), "none"), Rule: d.Rule, Hits: []Against{}, Deeds: []Explained{}}
+	e = Explanation{Policy: p.Name, Verdict: cmp.Or(string(d.Verdict), "none"), Rule: d.Rule, Hits: []Against{}, Deeds: []Explained{}}
 	if d.Verdict != None {
 		e.Told = d.Told(p.Name)
 	}

@@ -10,7 +10,7 @@ import (
 
 // Whatever a command or an input of a tool is, reading it ends, and every verdict is one of ours.
 func FuzzDecide(f *testing.F) {
-	for _, s := range []string{"rm -rf ~", "bash -c 'x $(y) `z`'", "f() { g \"$@\"; }; f {a,b}", "git -C x -c alias.y='!z' y", "cat <<A | sh\nb\nA", "find . -exec rm {} +", "a=(b c); ${a[@]}", "x\x00\xff", "echo ~|xargs -I% rm %"} {
+	for _, s := range []string{"rm -rf ~", "bash -c 'x $(y) `z`'", "f() { g \"$@\"; }; f {a,b}", "git -C x -c alias.y='!z' y", "cat <<A | sh\nb\nA", "find . -exec rm {} +", "a=(b c); ${a[@]}", "x\x00\xff", "echo ~|xargs -I% rm %", "rm {1..3}/{a..c..2}{x,{09..11}}", "rm {1..99999999999}{z..a}$(x {1..2})"} {
 		f.Add(s)
 	}
 	p := Policy{Rules: []Rule{{ID: "a", Verdict: Deny, When: When{Access: []Access{Delete}, Paths: []string{"home", "/x/**"}}}, {ID: "b", Verdict: Ask, When: When{Opaque: []string{"any"}}, Except: []When{{Programs: []string{"x*"}, Args: []string{"a|b"}}}}}}

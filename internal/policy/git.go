@@ -113,6 +113,10 @@ func (r *reader) gitConfigured(g *gitCall, w Word) {
 		g.aliases[verb] = value
 		return
 	}
+	if key == "core.worktree" {
+		g.tree = r.gitPath(g, value)
+		return
+	}
 	r.gitKey(key, value)
 }
 
@@ -266,11 +270,14 @@ func (r *reader) worktree(verb string, words []Word) (out []Touch) {
 		return nil
 	}
 	switch verb {
-	case "worktree remove":
-		return []Touch{r.touch(Delete, words[1], true)}
-	case "worktree move":
+	case "worktree remove", "worktree move":
 		for _, w := range words[1:] {
 			out = append(out, r.touch(Delete, w, true))
+			for _, other := range r.call.Places.Others { // git takes the end of a path for a worktree's name
+				if w.Known() && strings.HasSuffix(other, "/"+strings.Trim(w.Text, "/")) {
+					out = append(out, r.touch(Delete, known(other), true))
+				}
+			}
 		}
 	case "worktree add":
 		return []Touch{r.touch(Write, words[1], false)}
@@ -295,8 +302,11 @@ func (r *reader) push(d *Deed, rest []Word) {
 			ref = to
 			d.Git.Force = d.Git.Force || from == ""
 		}
-		if ref = strings.TrimPrefix(ref, "refs/heads/"); ref == "HEAD" || ref == "@" {
-			ref = r.branch()
+		switch ref = strings.TrimPrefix(ref, "refs/heads/"); {
+		case ref == "HEAD" || ref == "@":
+			ref = r.branch(d.Git.Dir)
+		case strings.Contains(ref, "*"):
+			d.Git.Refs = append(d.Git.Refs, r.defaults()...)
 		}
 		d.Git.Refs = append(d.Git.Refs, ref)
 	}
@@ -304,7 +314,7 @@ func (r *reader) push(d *Deed, rest []Word) {
 	if has(rest, "", "--mirror", "--all", "--branches") {
 		d.Git.Refs = append(d.Git.Refs, r.defaults()...)
 	} else if len(refs) == 0 {
-		d.Git.Refs = append(d.Git.Refs, r.branch())
+		d.Git.Refs = append(d.Git.Refs, r.branch(d.Git.Dir))
 	}
 }
 
@@ -320,11 +330,13 @@ func pushOperands(args []Word) (out []Word) {
 	return out
 }
 
-func (r *reader) branch() string {
-	if r.call.Places.Branch == "" {
+// branch is the one that is checked out in a folder: only that of the agent's own worktree is known.
+func (r *reader) branch(dir string) string {
+	l := r.call.Places
+	if own := l.ClassOf(dir); l.Branch == "" || own != InWorktree && own != WorktreeItself && dir != l.Worktree {
 		return gap
 	}
-	return r.call.Places.Branch
+	return l.Branch
 }
 
 func (r *reader) defaults() []string { return r.call.Places.defaults() }

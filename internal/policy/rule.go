@@ -74,6 +74,7 @@ func (p Policy) Decide(c Call) Decision { return p.Judge(c.Deeds(), c.Places) }
 
 // Judge judges what a call would do.
 func (p Policy) Judge(deeds []Deed, l Places) (d Decision) {
+	l.classed = map[Touch][]Class{}
 	for _, r := range p.Rules {
 		for _, deed := range deeds {
 			if !r.hits(deed, l) {
@@ -96,13 +97,12 @@ func (r Rule) hits(d Deed, l Places) bool {
 	if !r.When.about(d, l, true) {
 		return false
 	}
+	except := slices.DeleteFunc(slices.Clone(r.Except), func(e When) bool { return !e.about(d, l, false) })
 	if !r.When.onPaths() {
-		return !slices.ContainsFunc(r.Except, func(e When) bool { return e.about(d, l, false) && e.ofAll(d.Touches, l) })
+		return !slices.ContainsFunc(except, func(e When) bool { return e.ofAll(d.Touches, l) })
 	}
 	return slices.ContainsFunc(d.Touches, func(t Touch) bool {
-		return r.When.touches(t, l, true) && !slices.ContainsFunc(r.Except, func(e When) bool {
-			return e.about(d, l, false) && (!e.onPaths() || e.touches(t, l, false))
-		})
+		return r.When.touches(t, l, true) && !slices.ContainsFunc(except, func(e When) bool { return !e.onPaths() || e.touches(t, l, false) })
 	})
 }
 
@@ -232,6 +232,17 @@ func (t Touch) at() string {
 
 // classes are all that a touch may be of.
 func (t Touch) classes(l Places) []Class {
+	if list, known := l.classed[t]; known {
+		return list
+	}
+	list := t.classify(l)
+	if l.classed != nil {
+		l.classed[t] = list
+	}
+	return list
+}
+
+func (t Touch) classify(l Places) []Class {
 	if t.Unknown {
 		return []Class{NotKnown}
 	}

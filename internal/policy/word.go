@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,7 +96,9 @@ func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 	all := [][]syntax.WordPart{nil}
 	for _, p := range parts {
 		choices := [][]syntax.WordPart{{p}}
-		if b, ok := p.(*syntax.BraceExp); ok && !b.Sequence {
+		if b, ok := p.(*syntax.BraceExp); ok && b.Sequence {
+			choices = sequence(b)
+		} else if ok {
 			choices = nil
 			for _, e := range b.Elems {
 				choices = append(choices, spread(e.Parts)...)
@@ -109,6 +114,41 @@ func spread(parts []syntax.WordPart) [][]syntax.WordPart {
 			}
 		}
 		all = next
+	}
+	return all
+}
+
+// sequence is what {1..3} and {a..e..2} stand for: not known where that is more than is told one by one.
+func sequence(b *syntax.BraceExp) (all [][]syntax.WordPart) {
+	var at [3]int
+	letters, width := false, 0
+	for i, e := range b.Elems[:min(len(b.Elems), len(at))] {
+		text := e.Lit()
+		n, err := strconv.Atoi(text)
+		if err != nil && i < 2 && len(text) == 1 {
+			n, letters = int(text[0]), true
+		} else if err != nil {
+			return [][]syntax.WordPart{{&syntax.ParamExp{}}}
+		}
+		if digits := strings.TrimPrefix(text, "-"); i < 2 && len(digits) > 1 && digits[0] == '0' {
+			width = max(width, len(text))
+		}
+		at[i] = n
+	}
+	from, to, step := at[0], at[1], max(at[2], -at[2], 1)
+	steps := max(from-to, to-from) / step
+	if steps < 0 || steps >= mostWords {
+		return [][]syntax.WordPart{{&syntax.ParamExp{}}}
+	}
+	if to < from {
+		step = -step
+	}
+	for i := range steps + 1 {
+		text := fmt.Sprintf("%0*d", width, from+i*step)
+		if letters {
+			text = string(rune(from + i*step))
+		}
+		all = append(all, []syntax.WordPart{&syntax.Lit{Value: text}})
 	}
 	return all
 }
@@ -331,6 +371,25 @@ func wholeArray(x syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
+// revParsed is what git rev-parse says of where the agent's own repository lies; "" where that is not known.
+func (r *reader) revParsed(args []Word, cwd string) string {
+	l := r.call.Places
+	if len(args) < 2 || args[0].Text != "rev-parse" || l.Worktree == "" || !below(cwd, l.Worktree) {
+		return ""
+	}
+	switch what := args[1].Text; {
+	case len(args) == 2 && what == "--show-toplevel":
+		return l.Worktree
+	case len(args) == 2 && what == "--git-common-dir":
+		return l.Common
+	case len(args) == 2 && (what == "--git-dir" || what == "--absolute-git-dir"):
+		return l.GitDir
+	case len(args) == 3 && what == "--git-path" && l.Common != "" && args[2].Known() && slices.Contains([]string{"hooks", "config", "info"}, strings.Split(args[2].Text, "/")[0]):
+		return path.Join(l.Common, args[2].Text)
+	}
+	return ""
+}
+
 // expansion is ${X:-Y} and its like.
 func (b *builder) expansion(e *syntax.Expansion, v []Word, there bool) []Word {
 	switch e.Op {
@@ -406,8 +465,12 @@ func (r *reader) written(d Deed, cwd string) []Word {
 			return d.Args[n-1:]
 		}
 	case "git":
-		if len(d.Args) == 2 && d.Args[0].Text == "rev-parse" && d.Args[1].Text == "--show-toplevel" && below(cwd, r.call.Places.Worktree) {
-			return []Word{known(r.call.Places.Worktree)}
+		if at := r.revParsed(d.Args, cwd); at != "" {
+			return []Word{known(at)}
+		}
+	case "mktemp":
+		if len(operands(d.Args)) == 0 && !has(d.Args, "p", "--tmpdir") {
+			return []Word{{"/tmp/" + gap, len("/tmp/")}}
 		}
 	}
 	return unknownValue()

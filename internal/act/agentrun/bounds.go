@@ -72,6 +72,9 @@ func (l *Launcher) spec(b Begin) (boundary.Spec, error) {
 	for path := range b.Files {
 		p.Read = append(p.Read, path)
 	}
+	if b.Grants != "" {
+		p.Read = append(p.Read, b.Grants)
+	}
 	var err error
 	if p.Git, p.Dir, err = treeOf(b.Launch.Dir); err != nil {
 		return boundary.Spec{}, err

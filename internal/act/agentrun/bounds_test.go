@@ -10,6 +10,7 @@ import (
 	"custos/internal/act/agentrun"
 	"custos/internal/boundary"
 	"custos/internal/fleet"
+	"custos/internal/policy"
 	"custos/internal/sys/gittest"
 	"custos/internal/sys/shim"
 )
@@ -85,6 +86,67 @@ func TestAgentsOfARoleStartWithinItsBoundary(t *testing.T) {
 				t.Errorf("an agent without a role is kept within %+v: %v", b.Boundary, err)
 			}
 		})
+	}
+}
+
+// The policy of an agent whose worktree is made after its start was planned knows that worktree, and the others.
+func TestAPolicyKnowsAWorktreeThatIsMadeForIt(t *testing.T) {
+	g, repo := newGround(t), gittest.New(t)
+	l, err := agentrun.NewLauncher(agentrun.LauncherOptions{World: g.world, Run: g.run, Hook: filepath.Join(binaries, "custos-hook"),
+		Policy:  func(string) (policy.Policy, bool) { return policy.Policy{Name: "p"}, true },
+		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "LANG=C.UTF-8"} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(repo.Dir, "made")
+	b, err := l.Plan(fleet.Registration{Name: "one", Kind: "claude", Where: fleet.WhereHeadless, Argv: []string{"/bin/true"}}, "i1", tree, agentrun.How{Prompt: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Git(repo.Top, "worktree", "add", "-q", "-b", "made", tree)
+	g.ledger[b.Launch.Instance] = fleet.Registration{Name: "one"}
+	if _, _, err := l.Start(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	g.ended(b)
+	text, err := os.ReadFile(policy.File(g.run, "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := policy.Decode(text)
+	if p := c.Places; err != nil || p.Worktree != tree || p.Common != filepath.Join(repo.Top, ".git") || p.Branch != "made" || len(p.Others) != 1 || p.Others[0] != repo.Top {
+		t.Errorf("%+v, %v", c.Places, err)
+	}
+}
+
+// What a person grants later is read within a boundary, and not written there.
+func TestGrantsAreReadWithin(t *testing.T) {
+	g, repo := newGround(t), gittest.New(t)
+	l, err := agentrun.NewLauncher(agentrun.LauncherOptions{World: g.world, Run: g.run, Hook: filepath.Join(binaries, "custos-hook"),
+		Bounds: []agentrun.Bounds{{Name: "b", By: boundary.Landlock, Missing: boundary.Say, Network: boundary.NetOpen, Roles: []string{"dev"}}}, HookSocket: filepath.Join(g.run, "hook.sock"),
+		Policy:  func(string) (policy.Policy, bool) { return policy.Policy{Name: "p"}, true },
+		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "LANG=C.UTF-8"} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(repo.Top, "agent")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nG=${CUSTOS_POLICY%.json}.grants\nuntil cat \"$G\"/*.json 2>/dev/null; do sleep 0.05; done\nrm -f \"$G\"/*.json 2>/dev/null && echo removed\necho x >\"$G/y.json\" && echo written\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := fleet.Registration{Name: "one", Role: "dev", Kind: "claude", Where: fleet.WhereHeadless, Argv: []string{script}}
+	b, err := l.Plan(r, "i1", repo.Top, agentrun.How{Prompt: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.ledger[b.Launch.Instance] = r
+	if _, _, err := l.Start(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(policy.Grants(policy.File(g.run, "one")), "x.json"), []byte("granted\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := g.ended(b); !strings.Contains(said, "granted") || strings.Contains(said, "removed") || strings.Contains(said, "written") {
+		t.Errorf("within: %s", said)
 	}
 }
 

@@ -130,11 +130,14 @@ type Begin struct {
 	ConfigDir string
 	// Policy is what its calls are to be judged by; "" for nothing.
 	Policy string
+	// Grants is the folder in which its hook looks for what a person granted it; "" for none.
+	Grants string
 	// Bounds is what it is kept within; nil for nothing. Boundary is what came of it.
 	Bounds   *Bounds
 	Boundary *fleet.Boundary
 
-	kind agent.Kind
+	kind   agent.Kind
+	judged *policy.Compiled // what is written down of Policy; nil for nothing
 }
 
 // How says how an instance begins its conversation.
@@ -399,11 +402,19 @@ func exists(path string) bool {
 // cannot have told anything yet. After an error that is not act.ErrInDoubt nothing runs.
 func (l *Launcher) Start(ctx context.Context, b *Begin) (got session.Launched, since fleet.Instant, err error) {
 	since = l.Now()
+	if err := l.place(b, b.Launch.Dir); err != nil {
+		return got, since, err
+	}
 	if err := writeAll(b.Files); err != nil {
 		return got, since, err
 	}
-	if err := os.MkdirAll(l.Shims, 0o700); err != nil {
-		return got, since, fmt.Errorf("cannot make the folder of instances: %w", err)
+	for _, dir := range []string{l.Shims, b.Grants} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return got, since, fmt.Errorf("cannot make a folder that the start needs: %w", err)
+		}
 	}
 	if err := l.bound(b); err != nil {
 		return got, since, err

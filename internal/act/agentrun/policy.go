@@ -31,17 +31,28 @@ func (l *Launcher) policy(r fleet.Registration, instance, dir string, b *Begin) 
 	if l.o.Hook == "" || !l.Kinds.Hooked(r.Kind) {
 		return nil, nil
 	}
-	text, err := policy.Compiled{Agent: r.Name, Instance: instance, Policy: p, Places: l.places(dir)}.Encode()
-	if err != nil {
-		return nil, err
+	b.judged = &policy.Compiled{Agent: r.Name, Instance: instance, Policy: p}
+	file := policy.File(l.o.Run, r.Name)
+	b.Grants = policy.Grants(file)
+	return []string{policyVar + "=" + file}, l.place(b, dir)
+}
+
+// place writes what lies where into the policy of a start: again when it is done, for its worktree may be made only then.
+func (l *Launcher) place(b *Begin, dir string) error {
+	if b.judged == nil {
+		return nil
 	}
-	file := filepath.Join(l.o.Run, "policies", r.Name+".json")
+	b.judged.Places = l.places(dir)
+	text, err := b.judged.Encode()
+	if err != nil {
+		return err
+	}
 	b.Files = maps.Clone(b.Files)
 	if b.Files == nil {
 		b.Files = map[string][]byte{}
 	}
-	b.Files[file] = text
-	return []string{policyVar + "=" + file}, nil
+	b.Files[policy.File(l.o.Run, b.judged.Agent)] = text
+	return nil
 }
 
 // places are what lies where for an agent that is started in a folder (raw).
@@ -62,7 +73,7 @@ func Places(dir, home string, own []string) policy.Places {
 	if err != nil || w.Bare {
 		return policy.Places{Worktree: filepath.Clean(dir), Home: home, Custos: own}
 	}
-	return policy.Places{Worktree: w.Top, GitDir: w.GitDir, Common: w.Common, Others: w.Others(), Home: home, Custos: own}
+	return policy.Places{Worktree: w.Top, GitDir: w.GitDir, Common: w.Common, Others: w.Others(), Branch: w.Branch(), Home: home, Custos: own}
 }
 
 // given sums up the files of a start.

@@ -149,6 +149,15 @@ func AdminDir(common, top string) (string, error) {
 	return "", fmt.Errorf("cannot find the worktree %q in %q: %w", top, common, ErrNotRepository)
 }
 
+// Branch is the branch that is checked out; "" where none is, or that cannot be read.
+func (p Place) Branch() string {
+	raw, err := readSmall(filepath.Join(p.GitDir, "HEAD"))
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(raw), "ref: refs/heads/"); ok && err == nil {
+		return ref
+	}
+	return ""
+}
+
 // Others are the folders of the other worktrees of a place's repository, the first of all among
 // them, as the repository has written them down. What of that cannot be read is left out.
 func (p Place) Others() (tops []string) {
