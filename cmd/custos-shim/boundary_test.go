@@ -220,6 +220,7 @@ type tried struct{ home, main, mine, other, state, docker, abstract, tcp, tmp, s
 
 func landlockClone(by string, clone bool) bool { return by == boundary.Landlock && clone }
 func landlockOnly(by string, _ bool) bool      { return by == boundary.Landlock }
+func anyClone(_ string, clone bool) bool       { return clone }
 func noSockets(by string, _ bool) bool         { return by == boundary.Landlock && landlockABI() < 9 }
 func noSignals(string, bool) bool              { return landlockABI() < 6 }
 func noTruncate(by string, _ bool) bool        { return by == boundary.Landlock && landlockABI() < 3 }
@@ -275,6 +276,21 @@ var tries = []try{
 	}},
 	{name: "end another process", do: func(y tried) error { return unix.Kill(number(y.sibling), 0) }, open: noSignals, said: "signals"},
 	{name: "trace another process", do: func(y tried) error { return unix.PtraceSeize(number(y.sibling)) }},
+	{name: "change the limits of another process", do: func(y tried) error {
+		return unix.Prlimit(number(y.sibling), unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
+	}},
+	{name: "change how the kernel sees another process", do: func(y tried) error { return opens("/proc/" + y.sibling + "/oom_score_adj") }},
+	{name: "change a setting of the kernel", do: func(tried) error { return opens("/proc/sys/kernel/core_pattern") }},
+	{name: "put a link among the logs of git", do: func(y tried) error { return os.Symlink(y.home+"/.profile", y.own()+"/logs/refs/heads/l1") }, open: anyClone, said: "what git does for whoever runs it"},
+	{name: "move a link among the logs of git", do: func(y tried) error {
+		return errors.Join(os.Symlink(y.home+"/.profile", y.mine+"/l2"), os.Rename(y.mine+"/l2", y.own()+"/logs/refs/heads/l2"))
+	}, open: anyClone, said: "what git does for whoever runs it"},
+	{name: "put a link among what git writes for its worktree", do: func(y tried) error {
+		if y.own() == y.mine+"/.git" {
+			return errors.New("it has none of its own")
+		}
+		return os.Symlink(y.home+"/.profile", y.main+"/.git/worktrees/mine/ORIG_HEAD.x")
+	}},
 	{name: "mount over a file", do: func(y tried) error { return mounts(y.mine) }},
 	{name: "write to a device", do: func(tried) error {
 		fd, err := unix.Open("/dev/kmsg", unix.O_WRONLY|unix.O_CLOEXEC, 0)
@@ -309,6 +325,15 @@ func reads(path string) error {
 
 func writes(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o755)
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
+
+// opens opens a file of the kernel's to write it, and writes nothing.
+func opens(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err == nil {
 		err = f.Close()
 	}
@@ -409,6 +434,33 @@ func TestHostileAgent(t *testing.T) {
 	}
 }
 
+// Where some ports are open, no other one is reached, by sending either (TCP Fast Open).
+func TestOtherPortsAreClosed(t *testing.T) {
+	if _, err := exec.LookPath("perl"); err != nil {
+		t.Skip("perl is not installed")
+	}
+	const dial = `use Socket; my ($how, $port) = @ARGV; socket(my $s, PF_INET, SOCK_STREAM, 0) or die; my $to = sockaddr_in($port, inet_aton("127.0.0.1"));
+print "$how: ", (($how eq "connect" ? connect($s, $to) : send($s, "x", 0x20000000, $to)) ? "OPEN" : "kept"), "\n"`
+	for _, by := range []string{boundary.Landlock, boundary.Bwrap} {
+		t.Run(by, func(t *testing.T) {
+			canHold(t, by)
+			if landlockABI() < 4 {
+				t.Skip("this kernel's Landlock knows no ports")
+			}
+			y := repositories(t)
+			_, open, _ := net.SplitHostPort(y.listen("tcp", "127.0.0.1:0"))
+			_, other, _ := net.SplitHostPort(y.tcp)
+			p := y.places(by, y.mine)
+			p.Network, p.Ports = boundary.NetPorts, []int{number(open)}
+			for _, c := range []struct{ how, port, want string }{{"connect", open, "connect: OPEN"}, {"connect", other, "connect: kept"}, {"send", other, "send: kept"}} {
+				if out, _ := y.within(p, nil, "perl", "-e", dial, c.how, c.port); !strings.Contains(out, c.want) {
+					t.Errorf("%s to port %s (open is %s): %s, want %s", c.how, c.port, open, out, c.want)
+				}
+			}
+		})
+	}
+}
+
 // Without a boundary all of it works that a person could do: the test above can fail.
 func TestHostileAgentWithoutBoundary(t *testing.T) {
 	y := repositories(t)
@@ -419,7 +471,7 @@ func TestHostileAgentWithoutBoundary(t *testing.T) {
 	}
 	for _, try := range tries {
 		switch try.name { // what the kernel, or who we are, may keep by itself
-		case "mount over a file", "trace another process", "make a ring of calls", "make a socket of MPTCP", "make a socket of virtual machines", "write to a device":
+		case "mount over a file", "trace another process", "make a ring of calls", "make a socket of MPTCP", "make a socket of virtual machines", "write to a device", "change a setting of the kernel":
 			continue
 		}
 		if !strings.Contains("\n"+string(out), "\n"+try.name+": OPEN") {

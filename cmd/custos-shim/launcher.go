@@ -124,7 +124,7 @@ func wrap(spec boundary.Spec, path string, argv []string) error {
 // wrapping is what bwrap is told: nothing is there but what is listed, and who is inside has no
 // capability and no user namespace of its own.
 func wrapping(spec boundary.Spec) []string {
-	args := []string{"--unshare-user", "--unshare-ipc", "--disable-userns", "--cap-drop", "ALL", "--dev", "/dev", "--proc", "/proc"}
+	args := []string{"--unshare-user", "--unshare-ipc", "--disable-userns", "--cap-drop", "ALL", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"}
 	if spec.Network == boundary.NetClosed {
 		args = append(args, "--unshare-net")
 	}

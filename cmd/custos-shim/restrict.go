@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -59,16 +60,14 @@ func restrict(spec boundary.Spec) error {
 	if err := dropCapabilities(); err != nil {
 		return fmt.Errorf("cannot give up capabilities: %w", err)
 	}
-	if spec.Network == boundary.NetOpen {
-		return nil
-	}
-	return filterSockets(spec.Network == boundary.NetPorts || spec.By == boundary.Bwrap) // which has a loopback of its own
+	return filterCalls(spec)
 }
 
 // rulesOf are Landlock's rules. Where bwrap keeps the files, Landlock keeps the rest.
 func rulesOf(spec boundary.Spec, config *landlock.Config) (rules []landlock.Rule, err error) {
 	if spec.By == boundary.Bwrap {
-		config.HandledAccessFS = 0
+		config.HandledAccessFS &= links
+		rules = linkRules(spec, config)
 	} else if rules, err = fileRules(spec, config.HandledAccessFS); err != nil {
 		return nil, err
 	}
@@ -89,6 +88,26 @@ func rulesOf(spec boundary.Spec, config *landlock.Config) (rules []landlock.Rule
 	return rules, nil
 }
 
+// links are the rights that Landlock keeps where bwrap keeps the files: that to make links, and that to move between
+// folders, which it takes from all who are kept from anything, unless it is given.
+const links = landlock.AccessFSSet(ll.AccessFSMakeSym | ll.AccessFSRefer)
+
+// linkRules give both rights but for links in trees that are Plain. Versions of Landlock before the second give nobody
+// the right to move.
+func linkRules(spec boundary.Spec, config *landlock.Config) (rules []landlock.Rule) {
+	if config.HandledAccessFS != links {
+		config.HandledAccessFS = 0
+		return nil
+	}
+	rules = []landlock.Rule{landlock.PathAccess(ll.AccessFSRefer, "/")}
+	for _, path := range append(slices.Clone(spec.Write), "/dev/shm") {
+		if info, err := os.Stat(path); err == nil && info.IsDir() && !slices.Contains(spec.Plain, path) {
+			rules = append(rules, landlock.PathAccess(links, path))
+		}
+	}
+	return rules
+}
+
 func fileRules(spec boundary.Spec, handled landlock.AccessFSSet) (rules []landlock.Rule, err error) {
 	add := func(path string, file, tree landlock.AccessFSSet) {
 		info, statErr := os.Stat(path)
@@ -107,6 +126,10 @@ func fileRules(spec boundary.Spec, handled landlock.AccessFSSet) (rules []landlo
 		add(path, runFile, readTree)
 	}
 	for _, path := range spec.Write {
+		if slices.Contains(spec.Plain, path) {
+			add(path, editFile, writeTree&^ll.AccessFSMakeSym)
+			continue
+		}
 		add(path, editFile, writeTree)
 	}
 	for _, path := range devices {
@@ -146,17 +169,17 @@ func dropCapabilities() error {
 	return unix.Capset(&head, &none[0])
 }
 
-// filterSockets allows no socket but those of this machine and, where ports are asked for, TCP and
-// UDP: Landlock knows neither of the other families nor of MPTCP, and io_uring makes sockets, too.
-func filterSockets(ports bool) error {
-	program, err := socketFilter(runtime.GOARCH, ports)
+// filterCalls keeps what Landlock knows nothing of: limits of other processes, and, where the network is not open,
+// sockets but those of this machine and, where ports are asked for, TCP and UDP.
+func filterCalls(spec boundary.Spec) error {
+	program, err := callFilter(runtime.GOARCH, spec)
 	if err != nil {
 		return err
 	}
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, no := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
 	if no != 0 {
-		return fmt.Errorf("cannot close the network: seccomp: %w", no)
+		return fmt.Errorf("cannot restrict the agent: seccomp: %w", no)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type Spec struct {
 	Read    []string `json:"read"`              // trees that are read, and whose programs are run
 	Write   []string `json:"write"`             // trees that are written, too
 	Keep    []string `json:"keep,omitempty"`    // what lies in trees of Write and is not written
+	Plain   []string `json:"plain,omitempty"`   // trees of Write in which no symbolic link is made: git, outside, would write where it leads
 	Sockets []string `json:"sockets,omitempty"` // unix sockets that are reached
 	Network string   `json:"network"`
 	Ports   []int    `json:"ports,omitempty"`
@@ -108,7 +109,7 @@ func (s Spec) check() error {
 			return fmt.Errorf("%d is no port", p)
 		}
 	}
-	for _, p := range slices.Concat(s.Read, s.Write, s.Keep, s.Sockets) {
+	for _, p := range slices.Concat(s.Read, s.Write, s.Keep, s.Plain, s.Sockets) {
 		if err := checkPath(p); err != nil {
 			return err
 		}

@@ -84,6 +84,7 @@ func (s *Spec) git(p Places) {
 	s.Write = append(s.Write, g.Top, g.Dir)
 	s.Keep = append(s.Keep, g.Extra...)
 	if g.Dir != g.Common {
+		s.Plain = append(in(g.Common, "objects", "refs", "logs"), g.Dir, g.Common)
 		s.Read = append(s.Read, g.Common)
 		s.Write = append(s.Write, in(g.Common, "objects", "refs", "logs")...)
 		s.Keep = append(s.Keep, filepath.Join(g.Top, ".git"))

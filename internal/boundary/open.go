@@ -28,6 +28,7 @@ func (l lack) of(abi int) string {
 
 // lacks are in the order of the versions: Linux 6.2, 6.7, 6.10, 6.12, and what came after 6.18.
 var lacks = []lack{
+	{2, "links among git's own files, which lead git, where it is run outside, elsewhere", func(s Spec) bool { return s.By == Bwrap && len(s.Plain) > 0 }},
 	{3, "cutting short of files that it may not write", byLandlock},
 	{4, "TCP connections to other ports", asksPorts},
 	{5, "ioctl of devices", byLandlock},

@@ -27,7 +27,7 @@ func completions() map[string][]source {
 		"answer": {agentNames, choiceNames}, "ack": {alertNumbers}, "approve": {alertNumbers}, "deny": {alertNumbers}, "silence": {either(ruleNames, alertSubjects), alertSubjects},
 		"why": {either(agentNames, alertNumbers, ruleNames, agentSubjects, alertSubjects)}, "rules": {ruleNames},
 		"mail read": {mailIDs}, "mail archive": {mailIDs}, "mail reply": {mailIDs}, "web revoke": {webSessions},
-		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames},
+		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames}, "grant": {agentNames, noNames},
 		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},
 	}
 	for _, k := range []struct {
@@ -181,6 +181,9 @@ func webSessions(ctx context.Context, c *api.Client, _ []string) ([]string, erro
 	v, err := c.Web(ctx)
 	return named(v.Sessions, err, func(s api.WebSession) string { return s.ID })
 }
+
+// noNames: the rules of its policy are not the API's to tell.
+func noNames(context.Context, *api.Client, []string) ([]string, error) { return nil, nil }
 
 func choiceNames(ctx context.Context, c *api.Client, of []string) ([]string, error) {
 	v, err := c.Agent(ctx, of[0])

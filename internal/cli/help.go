@@ -33,7 +33,7 @@ func everyday() []topic {
 func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "runbook", "explain", "kinds", "record", "simulate", "rules", "policy", "status", "health"}},
-		{"Act", []string{"patrol", "approve", "deny", "clean", "worktree", "freeze", "thaw"}},
+		{"Act", []string{"patrol", "approve", "deny", "grant", "clean", "worktree", "freeze", "thaw"}},
 		{"Agents", []string{"ps", "top", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost", "budget"}},

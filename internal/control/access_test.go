@@ -15,7 +15,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	want := map[Access]string{
 		Anyone:  "agents handoff, agents list, agents log, agents screen, agents show, alerts list, alerts offer, budgets list, code list, convoys list, convoys show, costs get, doctor get, failures get, feed get, formulas list, formulas read, gates list, gates show, health get, journal get, look get, orders list, orders show, plan get, plugins list, plugins read, plugins runs, plugins show, preflight get, prices get, readings get, receivers list, reply ack, reply freeze, reply help, reply ignore, reply status, reply stuck, report get, runs list, runs show, schedules list, settings get, status get, story get, then get, work list, work show",
 		Author:  "agents beat, agents hand-over, budgets left, caller get, convoys add, convoys change, gates add, gates close, mail add, mail change, mail list, orders add, people tell, runs change, triggers add, work add, work change",
-		Person:  "alerts ack, alerts approve, alerts deny, brake thaw, budgets add, code trust, doctor fix, formulas switch, orders cancel, plugins run, projects pause, receivers try, reply approve, reply deny, reply stop, reply thaw, runs add, silences add, web add, web list, web switch",
+		Person:  "alerts ack, alerts approve, alerts deny, brake thaw, budgets add, code trust, doctor fix, formulas switch, grants add, orders cancel, plugins run, projects pause, receivers try, reply approve, reply deny, reply stop, reply thaw, runs add, silences add, web add, web list, web switch",
 		NoAgent: "brake freeze",
 	}
 	got := map[Access][]string{}

@@ -27,6 +27,9 @@ const (
 )
 
 func (c *Control) grant(ctx context.Context, call Call, o api.GrantOrder) (api.Granted, error) {
+	if o.Agent == "" || o.Rule == "" {
+		return api.Granted{}, &api.Error{Kind: api.BadInput, Message: "a grant names an agent, and a rule of its policy", Hint: "custos feed"}
+	}
 	reg, err := c.registration(ctx, o.Agent)
 	if err != nil {
 		return api.Granted{}, err

@@ -120,7 +120,7 @@ func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Receivers: func(fleet.Message) []string { return w.hears },
 		Posts:     postsOf{w}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Readings: func(context.Context, fleet.Instant) ([]fleet.Reading, error) { return w.readings, nil }, Settings: func(context.Context) api.Settings { return api.Settings{} }, Costs: w.Costs, UsageFaults: w.UsageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: func() api.Prices { return api.Prices{Date: "2026-11-20"} }, Priced: func(model string) bool { return model == "b" }, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Budgets: &raising{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Budgets: &raising{}, Grants: granting{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: w, Mender: &healer{}, Version: "test", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -238,6 +238,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 	bodies := map[string]string{
 		"POST /v1/plan":       string(recording),
 		"POST /v1/silences":   `{"rule":"lock-dead","for":"2h"}`,
+		"POST /v1/grants":     `{"agent":"quiet","rule":"sudo","once":true}`,
 		"POST /v1/budgets":    `{"name":"day","by":"+1usd","for":"2h0m0s"}`,
 		"POST /v1/explain":    `{"screen":"hello"}`,
 		"POST /v1/tell":       `{"text":"hello"}`,
@@ -272,7 +273,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 
 		"POST /v1/hookfiles/{kind}": `{"do":"install","settings":"{}"}`,
 	}
-	w.registrations = append(w.registrations, fleet.Registration{Name: "quiet", Instance: "i1", Where: fleet.WhereHeadless})
+	w.registrations = append(w.registrations, fleet.Registration{Name: "quiet", Instance: "i1", Where: fleet.WhereHeadless, Policy: "default"})
 	h := New(w.options())
 	for _, r := range routes() {
 		if r.stream != nil {
