@@ -123,7 +123,7 @@ func TestWhatIsOpen(t *testing.T) {
 		want   []string
 	}{
 		"bwrap holds what is asked":     {s, 7, nil, nil},
-		"bwrap without Landlock":        {s, 0, nil, []string{"signals to other", "abstract"}},
+		"bwrap without Landlock":        {s, 0, nil, []string{"links among git", "signals to other", "abstract"}},
 		"what is not there can be made": {s, 7, []string{"/home/u/.claude/settings.json"}, []string{"making of /home/u/.claude/settings.json"}},
 		"ports":                         {ports, 7, nil, []string{"UDP"}},
 		"ports before TCP was known":    {ports, 3, nil, []string{"TCP", "signals", "abstract", "UDP"}},
