@@ -332,3 +332,25 @@ func TestACommandAboveItsMenuIsRead(t *testing.T) {
 		t.Errorf("%q is read where no menu is", got)
 	}
 }
+
+// Gemini CLI opens its menu between its prompt and its last two lines (0.61.0, 2026-11-28).
+func TestACommandOfGeminiAboveItsMenuIsRead(t *testing.T) {
+	k := kindOf(t, "gemini")
+	above := "✦ MOCK answers: done.\n\n\n\n" + strings.Repeat("─", 80) + "\n Shift+Tab to accept edits\n" + strings.Repeat("▄", 80) + "\n"
+	frame, foot := "\n"+strings.Repeat("▀", 80)+"\n", " workspace (/directory)      branch      sandbox\n ~/project                   main        no sandbox"
+	for screen, want := range map[string]string{
+		above + " > /comp" + frame + " compress   Compresses the context by replacing it with a summary\n" + foot: "/comp",
+		above + " > look at @READ" + frame + " README.md\n READINGS/\n ▼\n (1/9)\n" + foot:                        "look at @READ",
+		above + " > please say\n   two lines" + frame + foot:                                                      "please say\n   two lines",
+	} {
+		if got := strings.TrimSpace(Composer(k, screen).Or("unknown")); got != want {
+			t.Errorf("%q is read, want %q, in\n%s", got, want, screen)
+		}
+		if v := State(Signals{Kind: k, Screen: fleet.Known(screen)}); v.State != fleet.StateIdle {
+			t.Errorf("%s (%s) by\n%s", v.State, v.Reason, screen)
+		}
+	}
+	if got := Composer(k, above+" > x"+frame+foot+"\nanything else").Or("unknown"); got != "unknown" {
+		t.Errorf("%q is read where something else stands below", got)
+	}
+}

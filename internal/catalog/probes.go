@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func probeMakers() []probeMaker {
 		{"agents", newAgents},
 		{"git", newGit},
 		{"overlap", func(w *World) (observe.Probe, error) {
-			return probe(w, "overlap", overlap.Options{Standing: w.whereAgentsStand}, overlap.New)
+			return probe(w, "overlap", overlap.Options{Standing: w.whereOursStandToo}, overlap.New)
 		}},
 		{"locks", func(w *World) (observe.Probe, error) {
 			return probe(w, "locks", locks.Options{Home: w.Config.Home}, locks.New)
@@ -232,6 +233,26 @@ func (w *World) whereAgentsStand() (dirs []string) {
 	for _, run := range agent.Detect(w.Kinds, procs) {
 		if dir, ok := run.Process.CWD.Get(); ok {
 			dirs = append(dirs, fleet.RawPath(dir))
+		}
+	}
+	return dirs
+}
+
+// whereOursStandToo adds the folders of agents of ours whose program is of no known kind.
+func (w *World) whereOursStandToo() []string {
+	dirs := w.whereAgentsStand()
+	if w.Registered == nil {
+		return dirs
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	regs, err := w.registeredLately(ctx)
+	if err != nil {
+		return dirs
+	}
+	for _, r := range regs {
+		if r.Desired == fleet.DesiredRunning && r.Exit == nil && r.Process.PID != 0 {
+			dirs = append(dirs, fleet.RawPath(cmp.Or(r.Tree(), r.Dir)))
 		}
 	}
 	return dirs

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,4 +77,13 @@ func TestTwoAgentsChangeTheSameLines(t *testing.T) {
 			t.Errorf("%s was told %d times", name, n)
 		}
 	}
+	s := &api.SpawnRequest{Kind: "generic", Argv: []string{"sleep", "1000"}, Worktree: true, Repo: repo, Dir: tree("three")}
+	if o := w.order(api.OrderRequest{Do: "spawn", Agent: "three", Spawn: s}); o.State != "done" {
+		t.Fatalf("spawn three: %+v\n%s", o, w.said)
+	}
+	file(tree("three"), "1\n2\n3\n4\nfive\n")
+	file(tree("two"), "1\n2\nTHREE\n4\nFIVE\n")
+	await(t, w.said.String, func() bool {
+		return slices.ContainsFunc(w.alerts("agents-edit-same-lines"), func(a api.Alert) bool { return a.Summary == "three, two change the same lines of main.go:5" })
+	})
 }

@@ -25,10 +25,10 @@ func (o Overlap) Agents(all []Agent) (one, other []*Agent) {
 		a := &all[i]
 		cwd, known := a.CWD.Get()
 		switch {
-		case !known || a.Process.PID == 0:
-		case slices.Contains(o.OneIn, cwd):
+		case a.Process.PID == 0:
+		case known && slices.Contains(o.OneIn, cwd), a.Worktree != "" && a.Worktree == o.One:
 			one = append(one, a)
-		case slices.Contains(o.OtherIn, cwd):
+		case known && slices.Contains(o.OtherIn, cwd), a.Worktree != "" && a.Worktree == o.Other:
 			other = append(other, a)
 		}
 	}

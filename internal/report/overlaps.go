@@ -63,7 +63,7 @@ func (c crew) warn(o fleet.Overlap, alert fleet.Alert, readers, others []*fleet.
 }
 
 func folder(o fleet.Overlap, a *fleet.Agent) string {
-	if cwd := a.CWD.Or(""); slices.Contains(o.OneIn, cwd) {
+	if one, _ := o.Agents([]fleet.Agent{*a}); len(one) > 0 {
 		return o.One
 	}
 	return o.Other

@@ -211,6 +211,9 @@ func agentRow(a fleet.Agent, s *fleet.Snapshot) api.AgentRow {
 	row.Parent, row.Depth, row.Account, row.Desired = a.Parent, a.Depth, a.Account, string(a.Desired)
 	row.Failed, row.Conflict, row.Delivery, row.Left = a.Failed, a.Conflict, string(a.PromptState), a.LeftSays
 	row.Deaf, row.Policy, row.PolicyGap = a.Deaf.Or(""), a.Policy, a.PolicyGap
+	if a.Tampered != "" {
+		row.PolicyGap = "changed since it was started: " + a.Tampered
+	}
 	if a.Exit != nil {
 		row.Ended = exitWords(*a.Exit)
 	}

@@ -185,9 +185,22 @@ func (l *look) repo(ctx context.Context, trees []*tree) {
 	for _, t := range trees {
 		heads = append(heads, t.head)
 	}
+	if len(trees) < 2 {
+		return
+	}
 	base, err := l.fork(ctx, trees[0].place, heads...)
-	if err != nil || base == "" {
-		l.cannot(fleet.Path(trees[0].place.Main()), errors.Join(err, errors.New("its worktrees have no commit in common")))
+	switch {
+	case err != nil:
+		l.cannot(fleet.Path(trees[0].place.Main()), err)
+		return
+	case base == "" && len(trees) == 2: // they share nothing that either could change
+		return
+	case base == "": // one of them is on a branch of its own root
+		for i, one := range trees {
+			for _, other := range trees[i+1:] {
+				l.repo(ctx, []*tree{one, other})
+			}
+		}
 		return
 	}
 	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error { return t.edit(ctx, l.p.o.Git, base) })

@@ -199,6 +199,18 @@ func TestWhoStandsWhere(t *testing.T) {
 	w.is("one within the other", `a+inner hot ["f:5"] soft [] conflicts []`)
 }
 
+// A branch with a root of its own shares nothing with the others, and hides nothing of theirs.
+func TestABranchOfItsOwnRoot(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	w.repo.Git(w.trees[2], "checkout", "-q", "--orphan", "alone")
+	w.commit(w.trees[2])
+	w.put(w.trees[0], "f", strings.Replace(base, "5", "five", 1))
+	w.put(w.trees[1], "f", strings.Replace(base, "5", "FIVE", 1))
+	w.put(w.trees[2], "f", "mine")
+	w.is("two of three", `a+b hot ["f:5"] soft [] conflicts []`)
+	w.is("again", `a+b hot ["f:5"] soft [] conflicts []`)
+}
+
 // A repository that cannot be looked at is told, and the others are seen.
 func TestABrokenOneIsTold(t *testing.T) {
 	w := newWorld(t, "a", "b", "c")
