@@ -149,8 +149,15 @@ func (r reading) answer(t *testing.T, l look, nth int) {
 	if err != nil {
 		t.FailNow()
 	}
-	r.keys(t, yes.Keys...)
-	r.until(t, "the dialog goes away", 20*time.Second, func(l look) bool { return l.dialog == nil || l.dialog.Hash != d.Hash })
+	var pressed time.Time
+	r.until(t, "the dialog goes away", 20*time.Second, func(l look) bool {
+		gone := l.dialog == nil || l.dialog.Hash != d.Hash
+		if !gone && time.Since(pressed) > 3*time.Second { // what is pressed as it is drawn, claude 2.1.332 does not take
+			r.keys(t, yes.Keys...)
+			pressed = time.Now()
+		}
+		return gone
+	})
 }
 
 // slow: work is work with hooks and without, and the interrupt ends it.
@@ -194,6 +201,7 @@ func (r reading) exit(t *testing.T) {
 		r.keys(t, r.kind.Interrupt...)
 		<-time.After(time.Second) // gemini takes an Escape and a paste behind it for one key
 	}
+	r.keys(t, "C-u") // qwen puts back the prompt that was refused
 	r.until(t, "its prompt is empty", 30*time.Second, func(l look) bool { ok, known := l.composer.Get(); return known && ok })
 	r.paste(t, r.kind.ExitCommand)
 	r.until(t, "the command at its prompt", 20*time.Second, func(l look) bool { return strings.Contains(l.screen, r.kind.ExitCommand) })
