@@ -86,6 +86,6 @@ func (p Process) caller() api.Caller {
 func Sections() []string {
 	return strings.Fields(`abort_rebase account agents answer beads boundary budget ci clear_build_output containers coordination forge formulas
 		git grants handoff heartbeat host interrupt journal launch limits locks logs mail maintenance metrics notifier
-		notify_terminal nudge phases plugins policy pool prices probe processes publish recover replies rotate_log route
+		notify_terminal nudge overlap phases plugins policy pool prices probe processes publish recover replies rotate_log route
 		schedule spawn stop stop_tree tmux transcripts triage vault web webhook`)
 }
