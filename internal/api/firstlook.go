@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // FirstLook is what `custos` alone prints: the state of the machine and its
 // agents at one instant, and what could be done about it. To ask for it changes
@@ -183,4 +186,21 @@ type Refusal struct {
 type Hint struct {
 	Command string `json:"command"`
 	What    string `json:"what"`
+}
+
+// KindWords says which CLI it is, and whether that is newer than what Custos was taught.
+func (g AgentRow) KindWords() string {
+	out := strings.TrimSpace(g.Kind + " " + g.Version)
+	if g.Outgrown != "" {
+		out += ", newer than " + g.Outgrown + ", which Custos was taught: its screen is a hint only"
+	}
+	return out
+}
+
+// PolicyWords says what its calls are judged by, and what of that it is not proven to be held to.
+func (g AgentRow) PolicyWords() string {
+	if g.PolicyGap == "" {
+		return g.Policy
+	}
+	return g.Policy + ": " + g.PolicyGap
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -21,6 +22,15 @@ type Granted struct {
 	Once  bool      `json:"once,omitempty"`
 	Until time.Time `json:"until"`
 	By    string    `json:"by"`
+}
+
+// Words say what was granted.
+func (g Granted) Words() string {
+	what := g.Agent
+	if g.Once {
+		what = "one call of " + what
+	}
+	return fmt.Sprintf("Rule %s does not count for %s until %s UTC.", g.Rule, what, g.Until.UTC().Format("2006-01-02 15:04"))
 }
 
 // Grant has a rule of its policy not count for an agent for a while.

@@ -13,10 +13,8 @@ func (a *app) grantCommand() *cobra.Command {
 	o := api.GrantOrder{For: "1h"}
 	c := &cobra.Command{
 		Use: "grant AGENT RULE", Short: "Let an agent do what a rule of its policy denies, for a while or once",
-		Long: `grant has one rule of its policy not count for an agent: for an hour, for as long as --for
-says, or with --once for one call within that time. All other rules go on counting, and so
-do what the CLI itself asks, and a boundary. Only a person grants; it is on record, and ends
-with the agent's instance.`,
+		Long: `grant has one rule of its policy not count for an agent: for as long as --for says, or with --once for one call within
+that time. All else goes on counting. Only a person grants; it is on record, and ends with the agent's instance.`,
 		Example: "  custos grant builder push-default --once\n  custos grant builder sudo --for 30m --why 'installs the compiler'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := config.Duration(o.For)
@@ -35,10 +33,6 @@ with the agent's instance.`,
 }
 
 func writeGranted(p *page, v api.Granted) {
-	what := "Rule %s does not count for %s until %s UTC."
-	if v.Once {
-		what = "Rule %s does not count for one call of %s until %s UTC."
-	}
-	p.line(what, flat(v.Rule), flat(v.Agent), v.Until.UTC().Format("2006-01-02 15:04"))
+	p.line("%s", flat(v.Words()))
 	p.line("%s shows what it does with it.", p.command("custos trace "+quote(v.Agent)))
 }

@@ -151,11 +151,7 @@ func (a *app) policyRows() ([]policyRow, error) {
 	all, _, err := a.policies("")
 	rows := []policyRow{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		row := policyRow{Name: name}
-		for _, r := range all[name].Rules {
-			row.Rules = append(row.Rules, string(r.Verdict)+" "+r.ID)
-		}
-		rows = append(rows, row)
+		rows = append(rows, policyRow{Name: name, Rules: all[name].Said()})
 	}
 	return rows, err
 }

@@ -23,12 +23,9 @@ being started, first prompts that were not acknowledged, orders that are held ba
 recoveries that are planned or held back. Where the agents cannot be seen, that is
 said, with exit code 3.
 
-CTX is how much of its context is used, in percent, or in tokens where its size is not known. COST and TOKENS are
-what it used so far, told by its CLI or at list prices; where there is no room, they are left out, and custos show
-NAME has them. ACCOUNT is there when more than one is in use.
-
-A * behind the kind marks a CLI that is newer than what Custos was taught: see
-custos help states.md.
+CTX is how much of its context is used, in percent, or in tokens where its size is not known. COST and TOKENS are what it
+used so far, told by its CLI or at list prices; without room for them, custos show NAME has them. ACCOUNT is there when
+more than one is in use. What a mark behind the kind means stands below the table.
 
 What a person spawned is started again when it fails, in mode observe too, unless
 it was spawned with --restart never: to observe is about what is not ours.`,
@@ -75,14 +72,10 @@ func writeAgents(p *page, v api.Agents) {
 		p.text(0, "this machine is not in it: agents "+flat(v.Seen.Status)+", "+flat(v.Seen.Why))
 	}
 	writeSilent(p, v.Hosts)
-	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Outgrown != "" }) {
-		p.text(0, newer+" its CLI is newer than what Custos was taught: what its screen shows is a hint only (custos show NAME)")
-	}
-	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.Deaf != "" }) {
-		p.text(0, unheard+" nothing is heard of its hooks: what it does is told by its screen and its conversation alone (custos show NAME)")
-	}
-	if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return g.PolicyGap != "" }) {
-		p.text(0, advised+" its policy is advice only, in part or in whole (custos show NAME)")
+	for _, m := range marks() {
+		if slices.ContainsFunc(v.Agents, func(g api.AgentRow) bool { return m.of(g) != "" }) {
+			p.text(0, m.mark+" "+m.means+" (custos show NAME)")
+		}
 	}
 	if text := keptWords(v.Kept); text != "" {
 		p.line("")
@@ -109,24 +102,27 @@ func severalAccounts(all []api.AgentRow) func(api.AgentRow) string {
 	}
 }
 
-const (
-	newer   = "*" // its running CLI is newer than what Custos was taught
-	unheard = "!" // nothing is heard of the hooks that it was started with
-	advised = "~" // it is not proven to be held to its policy
-)
+// mark stands behind the kind of an agent of which Custos knows less than of others.
+type mark struct {
+	mark, means string
+	of          func(api.AgentRow) string // not empty where it stands
+}
 
-// kindMarks mark the kind of an agent of which Custos knows less than of others.
-func kindMarks(g api.AgentRow) (marks string) {
-	if g.Outgrown != "" {
-		marks = newer
+func marks() []mark {
+	return []mark{
+		{"*", "its CLI is newer than what Custos was taught: what its screen shows is a hint only", func(g api.AgentRow) string { return g.Outgrown }},
+		{"!", "nothing is heard of its hooks: what it does is told by its screen and its conversation alone", func(g api.AgentRow) string { return g.Deaf }},
+		{"~", "its policy is advice only, in part or in whole", func(g api.AgentRow) string { return g.PolicyGap }},
 	}
-	if g.Deaf != "" {
-		marks += unheard
+}
+
+func kindMarks(g api.AgentRow) (all string) {
+	for _, m := range marks() {
+		if m.of(g) != "" {
+			all += m.mark
+		}
 	}
-	if g.PolicyGap != "" {
-		marks += advised
-	}
-	return marks
+	return all
 }
 
 // contextUse is how much of its context is used: in percent, else in tokens.

@@ -46,8 +46,8 @@ func writeAgent(p *page, d api.AgentDetail) {
 	if g.Since != "" {
 		f.add("for", api.Span(g.Since))
 	}
-	f.add("kind", kindText(g))
-	f.add("policy", policyText(g))
+	f.add("kind", flat(g.KindWords()))
+	f.add("policy", flat(g.PolicyWords()))
 	f.add("owner", flat(g.Owner))
 	if g.PID != 0 {
 		f.add("process", processText(g))
@@ -87,23 +87,6 @@ func agentMessages(p *page, list []api.Message) {
 	titled(p, "MAIL", "for it, not read", list, []column{{paint: p.dim}, {}, {}, {shorten: cut}}, func(m api.Message) []string {
 		return []string{m.At.UTC().Format("2006-01-02 15:04:05"), flat(m.Priority), flat(m.Kind), flat(m.Subject + ": " + m.Body)}
 	})
-}
-
-// kindText says which CLI it is, and whether that is newer than what Custos was taught.
-func kindText(g api.AgentRow) string {
-	out := strings.TrimSpace(flat(g.Kind) + " " + flat(g.Version))
-	if g.Outgrown != "" {
-		out += ", newer than " + flat(g.Outgrown) + ", which Custos was taught: its screen is a hint only"
-	}
-	return out
-}
-
-// policyText says what its calls are judged by, and what of that it is not proven to be held to.
-func policyText(g api.AgentRow) string {
-	if g.PolicyGap == "" {
-		return flat(g.Policy)
-	}
-	return flat(g.Policy) + ": " + flat(g.PolicyGap)
 }
 
 func processText(g api.AgentRow) string {

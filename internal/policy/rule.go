@@ -69,6 +69,14 @@ type Decision struct {
 	Hits []Hit
 }
 
+// Said are its rules, each with its verdict.
+func (p Policy) Said() (list []string) {
+	for _, r := range p.Rules {
+		list = append(list, string(r.Verdict)+" "+r.ID)
+	}
+	return list
+}
+
 // Decide judges a call.
 func (p Policy) Decide(c Call) Decision { return p.Judge(c.Deeds(), c.Places) }
 
