@@ -69,10 +69,12 @@ func (k Kind) PolicyGap(version string) string {
 }
 
 func (k *Kind) finishVersions() error {
-	for key, list := range map[string][]string{"proven": k.Proven, "denies": k.Denies, "denies_subagents": k.DeniesSubagents} {
-		i := slices.IndexFunc(list, func(v string) bool { return !IsVersion(v) })
-		if i >= 0 {
-			return fmt.Errorf("%s: %q is no version: want numbers with points between them, as in 2.1.330", key, list[i])
+	for _, of := range []struct {
+		key      string
+		versions []string
+	}{{"proven", k.Proven}, {"denies", k.Denies}, {"denies_subagents", k.DeniesSubagents}} {
+		if i := slices.IndexFunc(of.versions, func(v string) bool { return !IsVersion(v) }); i >= 0 {
+			return fmt.Errorf("%s: %q is no version: want numbers with points between them, as in 2.1.330", of.key, of.versions[i])
 		}
 	}
 	return nil

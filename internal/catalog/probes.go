@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,7 +237,7 @@ func (w *World) whereAgentsStand() (dirs []string) {
 	return dirs
 }
 
-// whereOursStandToo adds the folders of agents of ours whose program is of no known kind.
+// whereOursStandToo adds the folders of agents of ours that run and are of no kind that is detected.
 func (w *World) whereOursStandToo() []string {
 	dirs := w.whereAgentsStand()
 	if w.Registered == nil {
@@ -250,9 +249,17 @@ func (w *World) whereOursStandToo() []string {
 	if err != nil {
 		return dirs
 	}
+	procs, err := w.Table.Processes(ctx)
+	if err != nil {
+		return dirs
+	}
+	ours := map[fleet.ProcessID]bool{}
 	for _, r := range regs {
-		if r.Desired == fleet.DesiredRunning && r.Exit == nil && r.Process.PID != 0 {
-			dirs = append(dirs, fleet.RawPath(cmp.Or(r.Tree(), r.Dir)))
+		ours[r.Process] = true
+	}
+	for _, p := range procs {
+		if dir, known := p.CWD.Get(); known && ours[p.ID] {
+			dirs = append(dirs, fleet.RawPath(dir))
 		}
 	}
 	return dirs

@@ -16,8 +16,8 @@ func grants() Noun {
 
 // Grants are where hooks look for what was granted.
 type Grants interface {
-	// Grant writes down that a rule does not count for an agent, as it runs now, until then; once: for one call.
-	Grant(ctx context.Context, agent fleet.Registration, rule string, once bool, until time.Time, event fleet.Event) error
+	// Grant writes down that a rule does not count for an agent as it runs now, and puts it on record.
+	Grant(ctx context.Context, agent fleet.Registration, g api.Granted, event fleet.Event) error
 }
 
 // A grant is for a moment in which a person knows why: for good it is a policy of custos.toml.
@@ -49,7 +49,7 @@ func (c *Control) grant(ctx context.Context, call Call, o api.GrantOrder) (api.G
 	if o.Once {
 		text = "for one call " + text
 	}
-	return done, c.Grants.Grant(ctx, *reg, o.Rule, o.Once, until, fleet.Event{At: c.Now(), Kind: "policy.granted", Subject: fleet.Subject{Kind: fleet.KindAgent, Name: reg.Name}, Text: text})
+	return done, c.Grants.Grant(ctx, *reg, done, fleet.Event{At: c.Now(), Kind: "policy.granted", Subject: fleet.Subject{Kind: fleet.KindAgent, Name: reg.Name}, Text: text})
 }
 
 func grantedFor(text string) (time.Duration, error) {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"custos/internal/api"
 	"custos/internal/control"
@@ -25,12 +24,12 @@ var _ control.Grants = grantPort{}
 const mostPolicy = 8 << 20
 
 // Grant puts it on record first: what cannot be written down afterwards is put on record, too.
-func (p grantPort) Grant(ctx context.Context, agent fleet.Registration, rule string, once bool, until time.Time, event fleet.Event) error {
+func (p grantPort) Grant(ctx context.Context, agent fleet.Registration, g api.Granted, event fleet.Event) error {
 	file := policies.File(p.s.world.Own.Run, agent.Name)
-	if err := knows(file, agent, rule); err != nil {
+	if err := knows(file, agent, g.Rule); err != nil {
 		return err
 	}
-	text, err := policies.Grant{Agent: agent.Name, Instance: agent.Instance, Rule: rule, Once: once, Until: until, By: event.Text}.Encode()
+	text, err := policies.Grant{Agent: agent.Name, Instance: agent.Instance, Rule: g.Rule, Once: g.Once, Until: g.Until, By: g.By}.Encode()
 	if err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func (p grantPort) Grant(ctx context.Context, agent fleet.Registration, rule str
 	if err := st.Record(ctx, event); err != nil {
 		return err
 	}
-	at := policies.GrantFile(file, rule)
+	at := policies.GrantFile(file, g.Rule)
 	if err = os.MkdirAll(filepath.Dir(at), 0o700); err == nil {
 		err = files.Replace(at, text, 0o600)
 	}

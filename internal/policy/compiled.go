@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 )
 
 // Format is the version of the compiled form.
@@ -23,6 +24,9 @@ type Compiled struct {
 	Policy   Policy `json:"policy"`
 	Places   Places `json:"places"`
 }
+
+// File is where the compiled policy of an agent lies, below the run folder.
+func File(run, agent string) string { return filepath.Join(run, "policies", agent+".json") }
 
 type envelope struct {
 	Format int             `json:"format"`

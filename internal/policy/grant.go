@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -39,12 +38,3 @@ func DecodeGrant(text []byte) (g Grant, err error) { return g, strict(text, &g) 
 func (g Grant) Holds(c Compiled, rule string, now time.Time) bool {
 	return g.Rule == rule && g.Agent == c.Agent && g.Instance == c.Instance && now.Before(g.Until)
 }
-
-// Without is the policy without one of its rules.
-func (p Policy) Without(rule string) Policy {
-	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(r Rule) bool { return r.ID == rule })
-	return p
-}
-
-// File is where the compiled policy of an agent lies, below the run folder.
-func File(run, agent string) string { return filepath.Join(run, "policies", agent+".json") }

@@ -77,6 +77,12 @@ func (p Policy) Said() (list []string) {
 	return list
 }
 
+// Without is the policy without one of its rules.
+func (p Policy) Without(rule string) Policy {
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(r Rule) bool { return r.ID == rule })
+	return p
+}
+
 // Decide judges a call.
 func (p Policy) Decide(c Call) Decision { return p.Judge(c.Deeds(), c.Places) }
 

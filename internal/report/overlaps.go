@@ -14,10 +14,12 @@ const sameLines = "agents-edit-same-lines"
 
 // overlaps writes to the agents of two worktrees that change the same lines, each of the other, so
 // that they agree before either commits: once when it begins, and again when twice as many files are met.
+// What a person has silenced is meant so.
 func (c crew) overlaps() (out []fleet.Mail) {
 	fires := map[string]fleet.Alert{}
 	for _, a := range c.p.Assessment.Alerts {
-		if a.Rule == sameLines && a.Status == fleet.AlertFiring {
+		silenced := !a.SilencedUntil.IsZero() && c.p.Snapshot.At.Before(a.SilencedUntil)
+		if a.Rule == sameLines && a.Status == fleet.AlertFiring && !silenced {
 			fires[a.Subject.Name] = a
 		}
 	}

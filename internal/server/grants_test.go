@@ -2,14 +2,14 @@ package server
 
 import (
 	"context"
-	"time"
 
+	"custos/internal/api"
 	"custos/internal/fleet"
 )
 
 // granting takes every grant.
 type granting struct{}
 
-func (granting) Grant(context.Context, fleet.Registration, string, bool, time.Time, fleet.Event) error {
+func (granting) Grant(context.Context, fleet.Registration, api.Granted, fleet.Event) error {
 	return nil
 }

@@ -2,8 +2,10 @@ package agents
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +22,7 @@ type tampering struct {
 	seen map[string]sum // by path
 }
 
-// sum is what a file was when it was read: its SHA-256, or why there is none.
+// sum is what a file was when it was read: its SHA-256, or why there is none; no text where that is not known.
 type sum struct {
 	stamp fileStamp
 	text  string
@@ -51,7 +53,7 @@ func (t *tampering) see(found []fleet.Agent, regs []fleet.Registration) {
 				if _, read := now[g.Path]; !read {
 					now[g.Path] = t.sumOf(g.Path)
 				}
-				if a.Tampered == "" && now[g.Path].text != written[g.Path] {
+				if is := now[g.Path].text; a.Tampered == "" && is != "" && is != written[g.Path] {
 					a.Tampered = g.Path
 				}
 			}
@@ -63,8 +65,11 @@ func (t *tampering) see(found []fleet.Agent, regs []fleet.Registration) {
 // sumOf reads a file (shown), unless it is as it was when it was read last.
 func (t *tampering) sumOf(path string) sum {
 	f, err := os.OpenFile(fleet.RawPath(path), os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return sum{text: "cannot be read"}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return sum{text: "is gone, or closed to Custos"}
+	case err != nil:
+		return t.seen[path] // what cannot be told now is as it was told last
 	}
 	defer f.Close()
 	var s unix.Stat_t
@@ -77,7 +82,7 @@ func (t *tampering) sumOf(path string) sum {
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(f, mostGiven)); err != nil {
-		return sum{text: "cannot be read"}
+		return t.seen[path]
 	}
 	return sum{stamp, fmt.Sprintf("%x", h.Sum(nil))}
 }

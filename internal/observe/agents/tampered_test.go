@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"custos/internal/fleet"
 )
 
@@ -59,5 +61,39 @@ func TestAChangedPolicyIsToldOfItsAgent(t *testing.T) {
 	is("a folder is there", one.Path, "")
 	if gap := see(t, p)["one"].PolicyGap; gap == "" {
 		t.Error("its version is not known, and nothing of its policy is missing")
+	}
+}
+
+// What cannot be told just now is as it was told last: it neither raises nor ends an alert.
+func TestWhatCannotBeReadNowIsAsItWas(t *testing.T) {
+	t.Setenv("X", "") // not beside others: it takes all descriptors of this process
+	file := filepath.Join(t.TempDir(), "p")
+	if err := os.WriteFile(file, []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	regs := []fleet.Registration{{Name: "a", Instance: "i", Given: []fleet.Given{{Path: file, Sum: "other"}}}}
+	told := func(w *tampering) string {
+		found := []fleet.Agent{{Name: "a", Registered: true, Instance: "i", Process: fleet.ProcessID{PID: 1}}}
+		w.see(found, regs)
+		return found[0].Tampered
+	}
+	var was, fresh tampering
+	if told(&was) != file {
+		t.Fatal("a changed file is not told")
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit) }()
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}); err != nil {
+		t.Fatal(err)
+	}
+	known, never := told(&was), told(&fresh)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if known != file || never != "" {
+		t.Errorf("told before: %q; never looked at: %q", known, never)
 	}
 }

@@ -2,14 +2,18 @@ package overlap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
 	"custos/internal/sys/git"
 )
 
-// mostLines is how many places of a file are named.
-const mostLines = 5
+// How many places of a file, and how many files, are named.
+const (
+	mostLines = 5
+	mostFiles = 50
+)
 
 // compare says in which files two worktrees change the same lines, and which they change in other
 // places; both as edits since the same commit. What both changed alike is neither.
@@ -32,7 +36,16 @@ func compare(one, other []git.Edit) (hot, soft []string) {
 			soft = append(soft, path)
 		}
 	}
-	return hot, soft
+	return some(hot), some(soft)
+}
+
+// some sorts files, and names the first of them: a folder that two have made anew can hold any number.
+func some(files []string) []string {
+	slices.Sort(files)
+	if more := len(files) - mostFiles; more > 0 {
+		return append(files[:mostFiles:mostFiles], fmt.Sprintf("and %d more", more))
+	}
+	return files
 }
 
 // alike says whether two have made the same of a file.

@@ -78,5 +78,5 @@ func (l *look) conflicts(ctx context.Context, fork string, one, other *tree) fle
 	for i, f := range files {
 		files[i] = fleet.Path(f)
 	}
-	return fleet.Known(files)
+	return fleet.Known(some(files))
 }

@@ -2,7 +2,7 @@
 // before either has brought it in. It looks only where agents stand in two worktrees or more of a
 // repository, through the reading half of sys/git, and disturbs nobody.
 //
-// What has not moved costs no process: of every file that git keeps, and of its folder, time and
+// What has not moved costs no process: of every file that git tracks, and of its folder, time and
 // size are looked at, and git is asked about a worktree only when one of them is another. Where that
 // alone would take more than a hundredth of a core, it is done less often, down to every ten minutes.
 package overlap

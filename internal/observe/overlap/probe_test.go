@@ -134,7 +134,19 @@ func TestNewFilesAndTouchingLines(t *testing.T) {
 	w.put(w.trees[1], "new/odd \"n\nl", "yours")
 	w.put(w.trees[0], "odd \"n\nl", strings.Replace(base, "5", "five", 1))
 	w.put(w.trees[1], "odd \"n\nl", strings.Replace(base, "6", "six", 1))
-	w.is("both", `a+b hot ["odd \"n\\x0al:5-6" "new/odd \"n\\x0al"] soft [] conflicts []`)
+	w.is("both", `a+b hot ["new/odd \"n\\x0al" "odd \"n\\x0al:5-6"] soft [] conflicts []`)
+}
+
+// Of folders that both have made anew the first files are named, and how many more there are.
+func TestManyFilesAreCounted(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	for i := range 60 {
+		w.put(w.trees[0], fmt.Sprintf("new/%02d", i), "mine")
+		w.put(w.trees[1], fmt.Sprintf("new/%02d", i), "yours")
+	}
+	if got := w.look(); !strings.Contains(got, `"new/48" "new/49" "and 10 more"] soft`) {
+		t.Error(got)
+	}
 }
 
 // What both have the same, what one has from the other, and what both have from the primary branch at

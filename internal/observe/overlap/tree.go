@@ -19,7 +19,7 @@ type tree struct {
 
 	index uint64   // what head and files rest on
 	head  string   // commit
-	files []string // that git keeps, and their folders
+	files []string // that git tracks, and their folders
 
 	mark  uint64 // of all that is looked at
 	known edited // what edits rest on
@@ -34,11 +34,11 @@ func (t *tree) move(ctx context.Context, r *git.Reader) error {
 		if err != nil {
 			return err
 		}
-		kept, err := r.Kept(ctx, t.place)
+		tracked, err := r.TrackedFiles(ctx, t.place)
 		if err != nil {
 			return err
 		}
-		t.index, t.head, t.files = index, head, withFolders(kept)
+		t.index, t.head, t.files = index, head, withFolders(tracked)
 	}
 	t.mark = t.index ^ stamp(t.place.Top, t.files...)
 	return nil

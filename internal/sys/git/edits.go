@@ -44,8 +44,8 @@ func (r *Reader) Fork(ctx context.Context, dir string, heads ...string) (string,
 	return out, err
 }
 
-// Kept lists the files that git keeps of the worktree at p.
-func (r *Reader) Kept(ctx context.Context, p Place) ([]string, error) {
+// TrackedFiles lists the files that git tracks in the worktree at p.
+func (r *Reader) TrackedFiles(ctx context.Context, p Place) ([]string, error) {
 	out, err := r.git(ctx, p.Top, "ls-files", "-z")
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err
 }
