@@ -58,7 +58,7 @@ func grantedFor(text string) (time.Duration, error) {
 	}
 	d, err := fleet.ParseDuration(text)
 	if err == nil && (d <= 0 || d > longestGrant) {
-		err = fmt.Errorf("%s is not more than nothing, and a day at most", text)
+		err = fmt.Errorf("%s: want more than nothing, and a day at most", text)
 	}
 	if err != nil {
 		return 0, api.AsBadInput(fmt.Errorf("cannot read for how long: %w", err))

@@ -57,6 +57,9 @@ func (p grantPort) Grant(ctx context.Context, agent fleet.Registration, g api.Gr
 // knows says whether the policy that an agent was started with has a rule.
 func knows(file string, agent fleet.Registration, rule string) error {
 	text, err := files.Read(file, mostPolicy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &api.Error{Kind: api.BadInput, Message: "no hook judges the calls of " + agent.Name + ": nothing is denied to it", Hint: "custos show " + agent.Name}
+	}
 	if err != nil {
 		return fmt.Errorf("cannot read the policy of %s: %w", agent.Name, err)
 	}

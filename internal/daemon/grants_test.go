@@ -46,6 +46,14 @@ func TestAPersonGrantsOneCall(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", o, err, words)
 		}
 	}
+	s := &api.SpawnRequest{Kind: "generic", Argv: []string{"sleep", "1000"}, Dir: filepath.Join(w.dir, "work")}
+	if o := w.order(api.OrderRequest{Do: "spawn", Agent: "unasked", Spawn: s}); o.State != "done" {
+		t.Fatalf("%+v\n%s", o, w.said)
+	}
+	var e *api.Error
+	if _, err := grant(api.GrantOrder{Agent: "unasked", Rule: "no-touch"}); !errors.As(err, &e) || e.Kind != api.BadInput || !strings.Contains(e.Message, "no hook judges the calls of unasked") {
+		t.Errorf("to one that nobody judges: %v", err)
+	}
 	if said := call(); !strings.Contains(said, "no-touch") {
 		t.Fatalf("before: %q", said)
 	}
