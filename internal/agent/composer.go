@@ -142,11 +142,15 @@ func Composer(k Kind, screen string) fleet.Leaf[string] {
 // unknown when the prompt is not at the end of the screen. Known placeholders
 // count as nothing; any other text is a person's.
 func ComposerEmpty(k Kind, screen string) fleet.Leaf[bool] {
-	text := Composer(k, screen)
-	if shown, ok := text.Get(); ok {
+	return IsEmpty(Composer(k, screen))
+}
+
+// IsEmpty says of what Composer returns whether that is nothing.
+func IsEmpty(composer fleet.Leaf[string]) fleet.Leaf[bool] {
+	if shown, ok := composer.Get(); ok {
 		return fleet.Known(shown == "")
 	}
-	return fleet.Unknown[bool](text.Why())
+	return fleet.Unknown[bool](composer.Why())
 }
 
 func (k Kind) nothingTyped(text string) bool {

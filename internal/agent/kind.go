@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -245,7 +246,10 @@ func (p Pattern) match(s string) bool { return p.re != nil && p.re.MatchString(s
 // Glob is a path pattern in which * stands for anything, slashes included, ? for
 // any one character, and [0-9] or [!0-9] for one that is in, or not in, a class: as
 // a shell reads them, but for the slashes.
-type Glob struct{ re *regexp.Regexp }
+type Glob struct {
+	re  *regexp.Regexp
+	end string // what it ends in for certain: nearly all paths fail at that
+}
 
 // UnmarshalText compiles the glob.
 func (g *Glob) UnmarshalText(b []byte) (err error) {
@@ -257,6 +261,7 @@ func (g *Glob) UnmarshalText(b []byte) (err error) {
 		}
 		out.WriteString(part)
 	}
+	g.end = string(b[bytes.LastIndexAny(b, "*?]")+1:])
 	g.re, err = regexp.Compile("(?s)^(?:" + out.String() + ")$")
 	return err
 }
@@ -293,7 +298,9 @@ func globClass(text string) (part, rest string, err error) {
 }
 
 // Match says whether the whole path matches.
-func (g Glob) Match(path string) bool { return g.re != nil && path != "" && g.re.MatchString(path) }
+func (g Glob) Match(path string) bool {
+	return g.re != nil && path != "" && strings.HasSuffix(path, g.end) && g.re.MatchString(path)
+}
 
 // Kinds is a checked set of kinds.
 type Kinds struct{ list []Kind }

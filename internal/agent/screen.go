@@ -50,6 +50,26 @@ func (k Kind) readTitle(title string) (TitleMark, bool) {
 	return TitleMark{}, false
 }
 
+// Seen is what a screen says to a kind. One that stands is read once, however often its agent is judged.
+type Seen struct {
+	kind, text string
+	mark       ScreenMark
+	marked     bool
+
+	// Composer is what Composer returns of it.
+	Composer fleet.Leaf[string]
+}
+
+// Again is what a screen says now: s, where it is the same as was read for s.
+func (s Seen) Again(k Kind, text string) Seen {
+	if s.kind == k.Name && s.text == text {
+		return s
+	}
+	s = Seen{kind: k.Name, text: text, Composer: Composer(k, text)}
+	s.mark, s.marked = k.readScreen(text)
+	return s
+}
+
 // readScreen returns the first mark that ends the screen. A mark is tried at the
 // beginning of each line, where nearly all fail at once: twelve times
 // cheaper than to have the expression search.

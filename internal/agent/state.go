@@ -44,6 +44,7 @@ type Signals struct {
 	Activity  fleet.Leaf[fleet.Duration] // since the pane last wrote anything
 	Title     fleet.Leaf[string]
 	Screen    fleet.Leaf[string]
+	Seen      Seen     // what was read of an earlier screen, which may be the same; none at first
 	Told      Reported // by hooks; zero for an agent that has none
 	Written   Reported // by its transcript; zero for an agent that has none
 	Now       fleet.Instant
@@ -142,7 +143,8 @@ func (r *reading) read() {
 			Hint: hintIf(time.Duration(idle) <= justNow, fleet.StateWorking), Age: r.Activity})
 	}
 	if text, ok := r.Screen.Get(); ok && !r.OneShot {
-		if r.screen, r.screened = r.Kind.readScreen(text); r.screened {
+		seen := r.Seen.Again(r.Kind, text)
+		if r.screen, r.screened = seen.mark, seen.marked; r.screened {
 			r.add(SourceScreen, r.screen.Says, fleet.AgentState(r.screen.State))
 		}
 	}

@@ -55,10 +55,11 @@ type World struct {
 	// Registered returns the registrations of the ledger, Hooks recent events.
 	Registered func(ctx context.Context) ([]fleet.Registration, error)
 	// Used returns what the ledger knows that each of these used.
-	Used    func(context.Context, []fleet.UsedBy) ([]fleet.Used, error)
-	lately  *lately // Registered, for probes; nil: they read it each time
-	Hooks   func(ctx context.Context) ([]fleet.HookEvent, error)
-	HooksOf func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
+	Used     func(context.Context, []fleet.UsedBy) ([]fleet.Used, error)
+	lately   *lately // Registered, for probes; nil: they read it each time
+	detected detected
+	Hooks    func(ctx context.Context) ([]fleet.HookEvent, error)
+	HooksOf  func(ctx context.Context, key string, since fleet.Instant) ([]fleet.HookEvent, error)
 	// Spending opens the ledger of usage; nil, where there is none yet.
 	Spending func(ctx context.Context) (spending.Ledger, error)
 	// Counting says how what models use is being counted now.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"custos/internal/agent"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/observe"
@@ -229,7 +228,7 @@ func (w *World) whereAgentsStand() (dirs []string) {
 	if err != nil {
 		return nil
 	}
-	for _, run := range agent.Detect(w.Kinds, procs) {
+	for _, run := range w.detected.in(procs, w.Kinds) {
 		if dir, ok := run.Process.CWD.Get(); ok {
 			dirs = append(dirs, fleet.RawPath(dir))
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"custos/internal/agent"
 	"custos/internal/fleet"
 )
 
@@ -26,6 +27,24 @@ func (l *lately) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at = time.Time{}
+}
+
+// detected keeps who was found in a process table: several probes look at the same one.
+type detected struct {
+	mu    sync.Mutex
+	procs []fleet.Process
+	runs  []agent.Run
+}
+
+// in returns who is found in procs, which nobody changes any more. The slice is shared: the caller
+// must not change it.
+func (d *detected) in(procs []fleet.Process, kinds *agent.Kinds) []agent.Run {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(procs) == 0 || len(procs) != len(d.procs) || &procs[0] != &d.procs[0] {
+		d.procs, d.runs = procs, agent.Detect(kinds, procs)
+	}
+	return d.runs
 }
 
 // registeredLately is Registered for probes. Those that look together read the ledger once.

@@ -23,6 +23,7 @@ import (
 	"custos/internal/report/journal"
 	"custos/internal/rules"
 	"custos/internal/server"
+	"custos/internal/store"
 )
 
 // as is what this process is: a daemon, or one command.
@@ -208,8 +209,7 @@ func (s *system) knowPast() {
 	w.Spending, w.Counting = s.usage, s.howCounted
 	w.Used = s.used
 	w.Runs = func(ctx context.Context) ([]fleet.Run, error) {
-		p, err := s.recall(ctx)
-		return p.Runs, err
+		return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.Run, error) { return st.OpenRuns(ctx, w.Now()) })
 	}
 	w.Named = func(ctx context.Context) ([]fleet.Ref, error) {
 		p, err := s.recall(ctx)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -55,6 +56,36 @@ func TestOneRowWhileItRecovers(t *testing.T) {
 		}
 	}
 	if err := syscall.Kill(w.pidOf("builder"), syscall.SIGKILL); err != nil { // a daemon that is to end finishes what it has begun
+		t.Fatal(err)
+	}
+	await(t, w.said.String, func() bool { return !w.acting() })
+}
+
+// TestADaemonThatWasKilledWhileItRecoversAnswers: what the next one takes up may go on for
+// minutes. It listens meanwhile, and the agent is recovered once.
+func TestADaemonThatWasKilledWhileItRecoversAnswers(t *testing.T) {
+	w := newTown(t, "[limits]\nsettle = \"100ms\"\n[recover]\nsettle = \"30m\"\nboot = \"30m\"\n")
+	w.spawn("builder", "work 1h", false)
+	first := w.awaitState("builder", "working")
+	if err := syscall.Kill(first.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	again := func() bool { pid := w.agent("builder").PID; return pid > 0 && pid != first.PID }
+	await(t, w.said.String, again)
+	second := w.agent("builder").PID
+	w.kill()
+	began := time.Now()
+	w.start()
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the next daemon answered after %v\n%s", took, w.said)
+	}
+	if !w.acting() {
+		t.Errorf("nothing was taken up\n%s", w.said)
+	}
+	if is := w.pidOf("builder"); is != second {
+		t.Errorf("it is process %d, and was %d", is, second)
+	}
+	if err := syscall.Kill(second, syscall.SIGKILL); err != nil { // a daemon that is to end finishes what it has begun
 		t.Fatal(err)
 	}
 	await(t, w.said.String, func() bool { return !w.acting() })

@@ -23,10 +23,10 @@ const rereadConfig = 2 * time.Second
 // whole daemon; of what is not the daemon says so, and keeps what it has.
 type reloader struct {
 	inForce config.Config
-	read    func() (config.Config, []byte, error) // the file and those of kinds as they are now; the text also when it is refused
-	try     func(config.Config) error             // what its parts say of it
-	look    func()                                // has Custos looked at itself
-	next    chan config.Config                    // one that is good
+	read    func() (said []byte, load func() (config.Config, error)) // the file and those of kinds as they are now, and what they mean
+	try     func(config.Config) error                                // what its parts say of it
+	look    func()                                                   // has Custos looked at itself
+	next    chan config.Config                                       // one that is good
 
 	seen    []byte // by the last look
 	judged  []byte // what trouble is about; nil: nothing yet
@@ -64,8 +64,8 @@ func (r *reloader) follow(ctx context.Context, asked <-chan os.Signal) {
 }
 
 // step is one look: ok when what it found is to come into force.
-func (r *reloader) step(forced bool) (config.Config, bool) {
-	cfg, text, err := r.read()
+func (r *reloader) step(forced bool) (cfg config.Config, ok bool) {
+	text, load := r.read()
 	settled := forced || bytes.Equal(text, r.seen)
 	r.seen = text
 	if !settled || !forced && bytes.Equal(text, r.judged) {
@@ -76,6 +76,7 @@ func (r *reloader) step(forced bool) (config.Config, bool) {
 		r.tell(nil) // as it was again
 		return cfg, false
 	}
+	cfg, err := load()
 	if err == nil {
 		err = r.wrong(cfg, forced)
 	}
@@ -116,18 +117,14 @@ func (s *system) newReloader() *reloader {
 			}
 			s.board.LookNow(fleet.PartSelf)
 		},
-		read: func() (config.Config, []byte, error) {
+		read: func() ([]byte, func() (config.Config, error)) {
 			text, err := config.ReadFile(o.File, config.LargestFile)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return config.Config{}, nil, err
+				return nil, func() (config.Config, error) { return config.Config{}, err }
 			}
 			with := o
 			with.ReadFile = func(string) ([]byte, error) { return text, nil }
-			cfg, err := config.Load(with)
-			if err != nil { // what it says of kinds is read all the same
-				cfg = config.Config{Text: text, Kinds: config.KindFiles(o.File)}
-			}
-			return cfg, cfg.Said(), err
+			return config.Config{Text: text, Kinds: config.KindFiles(o.File)}.Said(), func() (config.Config, error) { return config.Load(with) }
 		},
 		try: func(cfg config.Config) error {
 			_, err := build(cfg, s.o, as{what: onewriter.Daemon, every: cfg.PatrolEvery, tell: s.o.Stderr})

@@ -192,7 +192,13 @@ func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 
 func (s *system) touches(do string) []fleet.PartName { return s.actor.Abilities()[do].Touches }
 
-// begin opens the ledger for writing and takes up what a crash left behind.
+// settling is how long a daemon waits for what it takes up: what is done in a moment is settled
+// before its first pass, and what goes on for minutes, as a recovery may, holds its claims while
+// the daemon listens.
+const settling = 2 * time.Second
+
+// begin opens the ledger for writing and takes up what a crash left behind. One command waits
+// until that is settled.
 func (s *system) begin(ctx context.Context) error {
 	if s.begun.Load() { // what is unfinished from now on is under way
 		return nil
@@ -211,7 +217,12 @@ func (s *system) begin(ctx context.Context) error {
 	}
 	s.o.Log.Warn("Taking up what was left unfinished", "actions", len(left))
 	s.actor.Recover(ctx, left)
-	if err := s.actor.Wait(ctx); err != nil {
+	limited, cancel := ctx, func() {}
+	if s.daemon {
+		limited, cancel = context.WithTimeout(ctx, settling)
+	}
+	defer cancel()
+	if err := s.actor.Wait(limited); err != nil && (ctx.Err() != nil || !s.daemon) {
 		return err
 	}
 	s.begun.Store(s.daemon)

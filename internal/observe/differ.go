@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/binary"
 	"hash/fnv"
 	"reflect"
 	"slices"
@@ -39,7 +40,7 @@ func appendValue(to []byte, v reflect.Value) []byte {
 	case reflect.Uint64:
 		to = strconv.AppendUint(to, v.Uint(), 10)
 	case reflect.String:
-		to = strconv.AppendQuote(to, v.String())
+		to = append(binary.AppendUvarint(to, uint64(v.Len())), v.String()...)
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			to = appendValue(to, v.Elem())

@@ -51,7 +51,7 @@ func (c crew) warn(o fleet.Overlap, alert fleet.Alert, readers, others []*fleet.
 	files := slices.Concat(o.Hot, o.Conflicts.Or(nil))
 	who := strings.Join(names, ", ")
 	for _, a := range readers {
-		if _, registered := c.records[a.Name]; !registered {
+		if _, registered := c.parents[a.Name]; !registered {
 			continue
 		}
 		out = append(out, fleet.Mail{

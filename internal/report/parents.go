@@ -59,19 +59,19 @@ func earlier(p fleet.Pass) (out []fleet.Result) {
 // crew is what is known of agents in a pass, by name, and of the tries of actions.
 type crew struct {
 	p        fleet.Pass
-	records  map[string]fleet.Registration
-	agents   map[string]fleet.Agent
+	parents  map[string]string // of all that are registered
+	signals  map[string][]fleet.Signal
 	attempts map[string]int // by ID of the action
 }
 
 func crewOf(p fleet.Pass) crew {
-	c := crew{p, map[string]fleet.Registration{}, map[string]fleet.Agent{}, map[string]int{}}
+	c := crew{p, map[string]string{}, map[string][]fleet.Signal{}, map[string]int{}}
 	for _, r := range p.Past.Registrations {
-		c.records[r.Name] = r
+		c.parents[r.Name] = r.Parent
 	}
 	if p.Snapshot.Agents.Usable() {
 		for _, a := range p.Snapshot.Agents.Value {
-			c.agents[a.Name] = a
+			c.signals[a.Name] = a.Signals
 		}
 	}
 	for _, rec := range p.Past.Actions {
@@ -117,7 +117,7 @@ func (c crew) exhausted(f fleet.Failing) []fleet.Mail {
 }
 
 func (c crew) mail(kind fleet.MessageKind, what, about string) fleet.Mail {
-	return fleet.Mail{Head: fleet.Head{Key: string(kind) + "/" + what}, Type: fleet.MailNews, From: fleet.ByCustos, To: []string{c.records[about].Parent},
+	return fleet.Mail{Head: fleet.Head{Key: string(kind) + "/" + what}, Type: fleet.MailNews, From: fleet.ByCustos, To: []string{c.parents[about]},
 		About: about, At: c.p.Snapshot.At, Priority: toKnow}
 }
 
@@ -148,7 +148,7 @@ func (c crew) try(n int, alert fleet.AlertKey, order string) string {
 
 // lastWords is what the agent printed before it ended, where that was kept.
 func (c crew) lastWords(about string) string {
-	for _, s := range c.agents[about].Signals {
+	for _, s := range c.signals[about] {
 		if s.Source == fleet.SourceOutput {
 			return s.Says
 		}

@@ -42,6 +42,15 @@ func (s *Store) Past(ctx context.Context, at fleet.Instant) (fleet.Past, error) 
 	return p, nil
 }
 
+// OpenRuns returns the runs of Past.
+func (s *Store) OpenRuns(ctx context.Context, at fleet.Instant) (runs []fleet.Run, err error) {
+	err = s.reflect(ctx, "list the runs that are not over", at, func(_ *sql.Tx, m *mirror) error {
+		runs = on[fleet.Run](m).values(at)
+		return nil
+	})
+	return runs, err
+}
+
 // reflect shows the mirror, as of one moment of the database. A store that only
 // reads is told of no change, and begins a mirror each time.
 func (s *Store) reflect(ctx context.Context, what string, at fleet.Instant, show func(*sql.Tx, *mirror) error) error {

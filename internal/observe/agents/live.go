@@ -119,7 +119,7 @@ func (l *look) signals(r run, cpu fleet.Leaf[float64], told agent.Reported) agen
 	if r.pane != nil && r.Parent.PID == 0 { // the pane shows the agent at the top, not what it started
 		sig.Title, sig.Activity = fleet.Known(r.pane.Title), r.pane.Activity
 		if text, ok := l.screened[r.pane.ID]; ok {
-			sig.Screen = fleet.Known(text)
+			sig.Screen, sig.Seen = fleet.Known(text), l.Probe.screens[r.pane.ID].seen.Again(r.kind, text)
 		}
 	}
 	return sig
@@ -132,8 +132,8 @@ func (l *look) shows(a *fleet.Agent, r run, sig agent.Signals) {
 		a.ComposerEmpty = fleet.Unknown[bool]("its screen was not seen")
 		return
 	}
-	a.ComposerEmpty = agent.ComposerEmpty(r.kind, text)
-	if l.isPutBack(r, text) {
+	a.ComposerEmpty = agent.IsEmpty(sig.Seen.Composer)
+	if l.isPutBack(r, sig.Seen.Composer) {
 		a.ComposerEmpty = fleet.Known(true)
 	}
 	if a.Hint {
@@ -154,14 +154,17 @@ func (l *look) shows(a *fleet.Agent, r run, sig agent.Signals) {
 // isPutBack says whether what stands at the prompt of a run is the newest prompt that it told
 // of: its CLI has put that back there, and a nudge takes it away. What its transcript says counts
 // where it has told of none by hook.
-func (l *look) isPutBack(r run, screen string) bool {
+func (l *look) isPutBack(r run, composer fleet.Leaf[string]) bool {
+	shown, known := composer.Get()
+	if !known || shown == "" || len(r.kind.Composer.Clear) == 0 {
+		return false
+	}
 	hooked := func(e fleet.HookEvent) bool { return e.Event == fleet.HookPrompt }
 	told := l.eventsOf(r)
 	if !slices.ContainsFunc(told, hooked) {
 		told = l.spoken[r.Process.ID].Events
 	}
-	shown, known := agent.Composer(r.kind, screen).Get()
-	return known && len(r.kind.Composer.Clear) > 0 && agent.IsNewestPrompt(shown, told)
+	return agent.IsNewestPrompt(shown, told)
 }
 
 // silence is what makes a verdict of one look into one over time.

@@ -21,6 +21,7 @@ const (
 // shot is a screen as it was read.
 type shot struct {
 	text  string
+	seen  agent.Seen // what text says to the kind that it was read for
 	at    fleet.Instant
 	used  fleet.Instant // when it was last asked for
 	asks  string        // the dialog that it shows, by its hash; "" for none
@@ -80,7 +81,7 @@ func (l *look) seeScreens(ctx context.Context) {
 		wanted[id] = true
 		if s, ok := l.Probe.screens[id]; ok && s.holds(r, l.now) && !l.toldSince(r, s.at) {
 			l.screened[id] = s.text
-			s.used = l.now
+			s.seen, s.used = s.seen.Again(r.kind, s.text), l.now
 			l.Probe.screens[id] = s
 		} else {
 			ask = append(ask, r)
@@ -133,7 +134,7 @@ func (l *look) settles() time.Duration {
 
 // next is the screen of the same pane, read once more.
 func (s shot) next(r run, text string, now fleet.Instant, settles time.Duration) shot {
-	after := shot{text: text, at: now, used: now}
+	after := shot{text: text, seen: s.seen.Again(r.kind, text), at: now, used: now}
 	d, ok := agent.ReadDialog(r.kind, text, r.pane.Title)
 	if !ok {
 		return after

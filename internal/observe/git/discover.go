@@ -51,7 +51,8 @@ func (p *Probe) discover(agents []string) (found []seed, cut string, err error) 
 			}
 		}
 	}
-	for _, cwd := range agents {
+	slices.Sort(agents)
+	for _, cwd := range slices.Compact(agents) {
 		d.foreign(cwd)
 	}
 	if p.o.Worked != nil {

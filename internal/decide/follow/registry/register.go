@@ -21,16 +21,16 @@ func Register(p fleet.Pass) (f fleet.Follows) {
 	if past.Blind != "" || past.Amnesia || !snap.Agents.Fresh() {
 		return f
 	}
-	e := registering{snap: snap, was: map[string]fleet.Registration{}, all: slices.Clone(past.Registrations)}
-	for i, r := range e.all {
+	e := registering{snap: snap, was: make(map[string]*fleet.Registration, len(past.Registrations)), all: slices.Clone(past.Registrations)}
+	for i, r := range past.Registrations {
+		e.was[r.Name] = &past.Registrations[i]
 		if j := slices.IndexFunc(changed, func(c fleet.Registration) bool { return c.Name == r.Name }); j >= 0 {
-			e.all[i] = changed[j]
+			e.all[i], e.was[r.Name] = changed[j], &changed[j]
 		}
-		e.was[r.Name] = e.all[i]
 	}
-	for _, c := range changed {
+	for i, c := range changed {
 		if ledger.Registration(e.all, c.Name) == nil {
-			e.all, e.was[c.Name] = append(e.all, c), c
+			e.all, e.was[c.Name] = append(e.all, c), &changed[i]
 		}
 	}
 	for _, a := range snap.Agents.Value {
@@ -42,7 +42,7 @@ func Register(p fleet.Pass) (f fleet.Follows) {
 		e.parent(&snap.Agents.Value[i])
 	}
 	for _, r := range e.all {
-		if was, known := e.was[r.Name]; !known || !reflect.DeepEqual(was, r) {
+		if was, known := e.was[r.Name]; !known || !reflect.DeepEqual(*was, r) {
 			f.Registrations = append(f.Registrations, r)
 		}
 	}
@@ -51,7 +51,7 @@ func Register(p fleet.Pass) (f fleet.Follows) {
 
 type registering struct {
 	snap fleet.Snapshot
-	was  map[string]fleet.Registration
+	was  map[string]*fleet.Registration
 	all  []fleet.Registration
 }
 
@@ -136,8 +136,11 @@ func (e *registering) task(o *fleet.Origin) string {
 // parent finds whom its system names as its parent, among those of the same system
 // and project.
 func (e *registering) parent(a *fleet.Agent) {
+	if a.Origin == nil || a.Origin.Parent == "" {
+		return
+	}
 	r := ledger.Registration(e.all, a.Name)
-	if r == nil || r.Owner != fleet.OwnerAdopted || r.Parent != "" || a.Origin == nil || a.Origin.Parent == "" || a.Origin.Parent == r.Origin {
+	if r == nil || r.Owner != fleet.OwnerAdopted || r.Parent != "" || a.Origin.Parent == r.Origin {
 		return
 	}
 	if a.Origin.Parent == fleet.Overseer {

@@ -249,12 +249,12 @@ func (s *settlement) list() []fleet.Registration {
 }
 
 func (s *settlement) changed() (out []fleet.Registration) {
-	before := map[string]fleet.Registration{}
-	for _, r := range s.past.Registrations {
-		before[r.Name] = r
+	before := make(map[string]*fleet.Registration, len(s.past.Registrations))
+	for i, r := range s.past.Registrations {
+		before[r.Name] = &s.past.Registrations[i]
 	}
 	for _, r := range s.list() {
-		if was, known := before[r.Name]; !known || !reflect.DeepEqual(was, r) {
+		if was, known := before[r.Name]; !known || !reflect.DeepEqual(*was, r) {
 			out = append(out, r)
 		}
 	}
