@@ -30,7 +30,7 @@ const (
 
 // match says whether a command is of this kind, and returns the arguments that
 // are the CLI's own.
-func (k Kind) match(c command) (strength, []string) {
+func (k *Kind) match(c command) (strength, []string) {
 	s := none
 	switch {
 	case c.how == shelled && c.script != "" && slices.Contains(k.Names, path.Base(c.script)):
@@ -59,15 +59,17 @@ func anyGlob(globs []Glob, p string) bool {
 // name), which are no agent when a child is. What an agent starts through a
 // shell is an agent of its own, with a Parent.
 func Detect(kinds *Kinds, procs []fleet.Process) []Run {
-	d := detection{byPID: map[int]fleet.Process{}, children: map[int][]int{}, found: map[int]hit{}}
-	for _, p := range procs {
+	d := detection{byPID: make(map[int]*fleet.Process, len(procs)), children: map[int][]int{}, found: map[int]hit{}}
+	for i := range procs {
+		p := &procs[i]
 		d.byPID[p.ID.PID] = p
 		d.children[p.PPID] = append(d.children[p.PPID], p.ID.PID)
 		if p.State == "Z" || p.State == "X" {
 			continue // ended; only its exit status is left
 		}
-		c := readCommand(p)
-		for _, k := range kinds.list {
+		c := readCommand(*p)
+		for j := range kinds.list {
+			k := &kinds.list[j]
 			if k.Disabled {
 				continue
 			}
@@ -88,16 +90,16 @@ type hit struct {
 }
 
 type detection struct {
-	byPID    map[int]fleet.Process
+	byPID    map[int]*fleet.Process
 	children map[int][]int
 	found    map[int]hit
 }
 
 // ancestors calls see with each process above pid, nearest first, until it
 // returns false. A table in which pids were reused may hold a ring.
-func (d detection) ancestors(pid int, see func(fleet.Process) bool) {
+func (d detection) ancestors(pid int, see func(*fleet.Process) bool) {
 	seen := map[int]bool{pid: true}
-	for p, ok := d.byPID[d.byPID[pid].PPID]; ok && !seen[p.ID.PID]; p, ok = d.byPID[p.PPID] {
+	for p := d.byPID[d.byPID[pid].PPID]; p != nil && !seen[p.ID.PID]; p = d.byPID[p.PPID] {
 		seen[p.ID.PID] = true
 		if !see(p) {
 			return
@@ -110,7 +112,7 @@ func (d detection) ancestors(pid int, see func(fleet.Process) bool) {
 func (d detection) dropHelpers() {
 	var drop []int
 	for pid, h := range d.found {
-		d.ancestors(pid, func(a fleet.Process) bool {
+		d.ancestors(pid, func(a *fleet.Process) bool {
 			above, ok := d.found[a.ID.PID]
 			switch {
 			case ok && above.kind != h.kind:
@@ -120,7 +122,7 @@ func (d detection) dropHelpers() {
 			case ok:
 				drop = append(drop, pid)
 				return false
-			case readCommand(a).how == shelled:
+			case readCommand(*a).how == shelled:
 				return false
 			}
 			return true
@@ -132,11 +134,11 @@ func (d detection) dropHelpers() {
 }
 
 func (d detection) runs() []Run {
-	var runs []Run
+	runs := make([]Run, 0, len(d.found))
 	for pid, h := range d.found {
 		p := d.byPID[pid]
-		r := Run{Kind: h.kind, OneShot: h.oneShot, Process: p, Tree: d.tree(pid)}
-		d.ancestors(pid, func(a fleet.Process) bool {
+		r := Run{Kind: h.kind, OneShot: h.oneShot, Process: *p, Tree: d.tree(pid)}
+		d.ancestors(pid, func(a *fleet.Process) bool {
 			if _, ok := d.found[a.ID.PID]; ok {
 				r.Parent = a.ID
 				return false
@@ -156,9 +158,9 @@ func (d detection) tree(pid int) []fleet.Process {
 	var all []fleet.Process
 	seen := map[int]bool{}
 	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
-		if p, ok := d.byPID[queue[0]]; ok && !seen[queue[0]] {
+		if p := d.byPID[queue[0]]; p != nil && !seen[queue[0]] {
 			seen[queue[0]] = true
-			all = append(all, p)
+			all = append(all, *p)
 			queue = append(queue, slices.Sorted(slices.Values(d.children[queue[0]]))...)
 		}
 	}

@@ -26,50 +26,62 @@ func steady(put Put) uint64 {
 	}
 	s.Processes.Value = nil
 	sum := fnv.New64a()
-	_, _ = sum.Write(appendValue(nil, reflect.ValueOf(&s).Elem())) // a sum never fails
+	all := summary{fields: map[reflect.Type][]int{}}
+	all.add(reflect.ValueOf(&s).Elem())
+	_, _ = sum.Write(all.text) // a sum never fails
 	return sum.Sum64()
 }
 
-// appendValue writes a value, and where it ends, so that no two things look like one.
-func appendValue(to []byte, v reflect.Value) []byte {
+// summary is what a snapshot says, as text that is another one when anything of it is.
+type summary struct {
+	text   []byte
+	fields map[reflect.Type][]int // that count
+}
+
+// add writes a value, and where it ends, so that no two things look like one.
+func (s *summary) add(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
-		to = strconv.AppendBool(to, v.Bool())
+		s.text = strconv.AppendBool(s.text, v.Bool())
 	case reflect.Int:
-		to = strconv.AppendInt(to, v.Int(), 10)
+		s.text = strconv.AppendInt(s.text, v.Int(), 10)
 	case reflect.Uint64:
-		to = strconv.AppendUint(to, v.Uint(), 10)
+		s.text = strconv.AppendUint(s.text, v.Uint(), 10)
 	case reflect.String:
-		to = append(binary.AppendUvarint(to, uint64(v.Len())), v.String()...)
+		s.text = append(binary.AppendUvarint(s.text, uint64(v.Len())), v.String()...)
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			to = appendValue(to, v.Elem())
+			s.add(v.Elem())
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			to = appendValue(to, v.Index(i))
+			s.add(v.Index(i))
 		}
 	case reflect.Map:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, key := range keys {
-			to = appendValue(appendValue(to, key), v.MapIndex(key))
+			s.add(key)
+			s.add(v.MapIndex(key))
 		}
 	case reflect.Struct:
-		to = appendFields(to, v)
-	}
-	return append(to, 0)
-}
-
-func appendFields(to []byte, v reflect.Value) []byte {
-	t := v.Type()
-	if t == reflect.TypeFor[fleet.Instant]() || t == reflect.TypeFor[time.Time]() {
-		return to
-	}
-	for i := range v.NumField() {
-		if !slices.Contains(moving, t.Field(i).Name) {
-			to = appendValue(to, v.Field(i))
+		for _, i := range s.counting(v.Type()) {
+			s.add(v.Field(i))
 		}
 	}
-	return to
+	s.text = append(s.text, 0)
+}
+
+// counting lists the fields of a struct that count. Of one moment none does.
+func (s *summary) counting(t reflect.Type) []int {
+	fields, known := s.fields[t]
+	if !known && t != reflect.TypeFor[fleet.Instant]() && t != reflect.TypeFor[time.Time]() {
+		for i := range t.NumField() {
+			if !slices.Contains(moving, t.Field(i).Name) {
+				fields = append(fields, i)
+			}
+		}
+	}
+	s.fields[t] = fields
+	return fields
 }

@@ -432,7 +432,9 @@ func (l *look) hear(ctx context.Context) error {
 }
 
 func (l *look) detect(procs []fleet.Process) {
-	for _, r := range agent.Detect(l.o.Kinds, procs) {
+	found := agent.Detect(l.o.Kinds, procs)
+	l.runs = make([]run, 0, len(found))
+	for _, r := range found {
 		if l.judges(r.Process.ID.PID) {
 			continue
 		}
@@ -475,7 +477,7 @@ func (l *look) paneOf(r agent.Run) *fleet.Pane {
 // not, those that left something, and those that only another supervisor has on
 // record.
 func (l *look) judge(ctx context.Context) []fleet.Agent {
-	var found []fleet.Agent
+	found := make([]fleet.Agent, 0, len(l.runs)+len(l.regs))
 	for _, r := range l.runs {
 		found = append(found, l.live(r))
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -248,15 +249,17 @@ func (s *settlement) list() []fleet.Registration {
 	return out
 }
 
+// changed lists what is not as it was, by name.
 func (s *settlement) changed() (out []fleet.Registration) {
 	before := make(map[string]*fleet.Registration, len(s.past.Registrations))
 	for i, r := range s.past.Registrations {
 		before[r.Name] = &s.past.Registrations[i]
 	}
-	for _, r := range s.list() {
-		if was, known := before[r.Name]; !known || !reflect.DeepEqual(*was, r) {
+	for name, r := range s.all {
+		if was, known := before[name]; !known || !reflect.DeepEqual(*was, r) {
 			out = append(out, r)
 		}
 	}
+	slices.SortFunc(out, func(a, b fleet.Registration) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
