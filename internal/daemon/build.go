@@ -193,7 +193,7 @@ func (s *system) know(every time.Duration) {
 	w.Schedules = func() string { return s.library.Schedules.Broken(context.Background()) }
 	w.Plugins, w.Code, w.Pin = s.pluginFacts, s.library.Code.All, s.pin
 	w.Seen, w.Landmarks = s.seen, func() []fleet.Landmark { return s.installation().Landmarks() }
-	w.Hooks, w.HooksOf = s.hookEvents, s.hookEventsOf
+	w.Hooks, w.HooksOf = s.hookEvents(), s.hookEventsOf
 	s.knowPast()
 	if every > 0 { // one command runs no command of a plugin that it was not asked for, and tells at its end, and not for long
 		w.PatrolEvery = func() time.Duration { return s.loop.Interval() }

@@ -164,10 +164,39 @@ func (e *hookReceiver) writer(ctx context.Context) (*store.HookBatch, error) {
 // loops is how far back tool calls count as one loop.
 const loops = 2 * time.Hour
 
-// hookEvents returns recent events: the newest of each name of each agent, and all
-// of the last two hours.
-func (s *system) hookEvents(ctx context.Context) ([]fleet.HookEvent, error) {
-	return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) { return recent(ctx, st, s.world.Now()) })
+// afresh is when hook events are read again though nothing was told: what is older than loops drops out.
+const afresh = 5 * time.Minute
+
+// hookEvents returns what lists recent events: the newest of each name of each agent, and all
+// of the last two hours. They are read again when something was told since. The slice is shared: the
+// caller must not change it.
+func (s *system) hookEvents() func(context.Context) ([]fleet.HookEvent, error) {
+	var (
+		mu     sync.Mutex
+		of     *store.Store
+		newest int64
+		at     fleet.Instant
+		kept   []fleet.HookEvent
+	)
+	return func(ctx context.Context) ([]fleet.HookEvent, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return recall(ctx, s.ledger, func(st *store.Store) ([]fleet.HookEvent, error) {
+			now := s.world.Now()
+			mark, err := st.NewestHook(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if st == of && mark == newest && now.Since(at) < afresh {
+				return kept, nil
+			}
+			events, err := recent(ctx, st, now)
+			if err == nil {
+				of, newest, at, kept = st, mark, now, events
+			}
+			return events, err
+		})
+	}
 }
 
 // hookEventsOf returns what one agent told since a moment.

@@ -61,3 +61,28 @@ func TestAnEventThatComesByBothWaysIsOne(t *testing.T) {
 		t.Errorf("long after it, which is another one: %s", got)
 	}
 }
+
+// TestWhatIsToldIsHeardAtOnce: hook events are not read again while nothing was told, and with the next one that is.
+func TestWhatIsToldIsHeardAtOnce(t *testing.T) {
+	s := watching(t, "")
+	read := s.hookEvents()
+	heard := func() []fleet.HookEvent {
+		events, err := read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
+	}
+	for n := range 3 {
+		if is := heard(); len(is) != n || n > 0 && &is[0] != &heard()[0] {
+			t.Errorf("after %d events, heard are %v", n, is)
+		}
+		p := hookwire.Post{Kind: "claude", Event: "UserPromptSubmit"}
+		p.Stamp()
+		p.Agent, p.Instance = "bob", "i"
+		p.SetPayload([]byte(`{"session_id":"s","prompt":"x"}`))
+		if _, err := s.hookReceiver.Take(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

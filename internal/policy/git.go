@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -48,6 +49,7 @@ func (r *reader) git(name string, args []Word) {
 			*v.into = r.gitPath(&g, w[0])
 		}
 	}
+	r.gitVariables(&g)
 	r.gitOptions(&g)
 	r.gitVerb(name, &g, 0)
 }
@@ -132,13 +134,42 @@ func (r *reader) gitKey(key string, value Word) {
 	}
 }
 
-// configured is the value of a variable by which git is given keys.
-func (r *reader) configured(w Word) {
-	switch {
-	case !w.Known():
+// configured is the value of a variable by which git is given keys: those that are known are read where
+// git is called, and another file of keys is not read.
+func (r *reader) configured(name string, w Word) {
+	keys := name == "GIT_CONFIG_PARAMETERS" || name == "GIT_CONFIG_COUNT" || strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
+	if !w.Known() || !keys && strings.Contains(w.Text, ".") {
 		r.opaque(OpaqueAlias)
-	case strings.Contains(w.Text, "."): // GIT_CONFIG_KEY_0=alias.x, GIT_CONFIG_PARAMETERS='alias.x'='!…'
-		r.opaque(OpaqueAlias)
+	}
+}
+
+// mostKeys is how many keys are read that git is given by variables.
+const mostKeys = 50
+
+// gitVariables reads the keys that git is given by variables: GIT_CONFIG_KEY_0=alias.x with its value, and
+// GIT_CONFIG_PARAMETERS="'alias.x'='!…' 'core.pager=…'".
+func (r *reader) gitVariables(g *gitCall) {
+	one := func(name string) (Word, bool) {
+		v := r.vars[name]
+		return joined(v), len(v) > 0
+	}
+	for i := range mostKeys {
+		key, is := one(fmt.Sprint("GIT_CONFIG_KEY_", i))
+		if !is {
+			break
+		}
+		value, _ := one(fmt.Sprint("GIT_CONFIG_VALUE_", i))
+		pair := field{fixed: -1}
+		for _, w := range []Word{key, known("="), value} {
+			pair.put(w)
+		}
+		r.gitConfigured(g, pair.word())
+	}
+	all, _ := one("GIT_CONFIG_PARAMETERS")
+	for _, pair := range strings.Split(strings.ReplaceAll(all.Text, "'='", "="), "' '") {
+		if all.Known() && strings.Contains(pair, ".") {
+			r.gitConfigured(g, known(strings.Trim(pair, "' ")))
+		}
 	}
 }
 
@@ -302,7 +333,7 @@ func (r *reader) push(d *Deed, rest []Word) {
 			ref = to
 			d.Git.Force = d.Git.Force || from == ""
 		}
-		switch ref = strings.TrimPrefix(ref, "refs/heads/"); {
+		switch ref = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/"), "heads/"); {
 		case ref == "HEAD" || ref == "@":
 			ref = r.branch(d.Git.Dir)
 		case strings.Contains(ref, "*"):
@@ -366,6 +397,10 @@ func (r *reader) gitConfig(d *Deed, rest []Word) {
 	}
 }
 
+// farEnd are the options whose value a shell reads at the other end, which may be this machine.
+var farEnd = map[string]string{"clone": "-u --upload-pack", "fetch": "--upload-pack", "pull": "--upload-pack", "ls-remote": "--upload-pack --exec", "fetch-pack": "--upload-pack --exec",
+	"push": "--receive-pack --exec", "archive": "--exec"}
+
 // gitNested reads what git itself runs: rebase --exec, bisect run, submodule foreach.
 func (r *reader) gitNested(verb string, rest []Word, g *gitCall) {
 	cwd := r.cwd
@@ -373,6 +408,7 @@ func (r *reader) gitNested(verb string, rest []Word, g *gitCall) {
 	defer func() { r.cwd = cwd }()
 	for i, a := range rest {
 		next := rest[min(i+1, len(rest)):]
+		option, _, given := strings.Cut(a.Text, "=")
 		switch {
 		case verb == "rebase" && (a.Text == "-x" || a.Text == "--exec") && len(next) > 0:
 			r.apart(func() { r.text(next[0], OpaqueEval) })
@@ -384,6 +420,14 @@ func (r *reader) gitNested(verb string, rest []Word, g *gitCall) {
 		case verb == "submodule" && a.Text == "foreach":
 			r.apart(func() { r.text(joined(operands(next)), OpaqueEval) })
 			return
+		case farEnd[verb] != "" && slices.Contains(strings.Fields(farEnd[verb]), option) && (given || len(next) > 0):
+			text := a
+			if given {
+				text = tail(a, len(option)+1)
+			} else {
+				text = next[0]
+			}
+			r.apart(func() { r.text(text, OpaqueEval) })
 		case verb == "filter-branch" && strings.HasSuffix(a.Text, "-filter") && len(next) > 0:
 			r.apart(func() { r.text(next[0], OpaqueEval) })
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ type effect struct {
 	which     string // all, last, notfirst
 	recursive string // options with which it goes down: letters, "*" always
 	others    Access // what is done to the operands that are not meant by which
+	values    string // letters of options with a value, which is no operand
 }
 
 var effects = map[string]effect{
@@ -19,15 +21,34 @@ var effects = map[string]effect{
 	"touch": {access: Write, which: "all"}, "mkdir": {access: Write, which: "all"}, "mkfifo": {access: Write, which: "all"}, "mknod": {access: Write, which: "all"}, "tee": {access: Write, which: "all"},
 	"truncate": {access: Write, which: "all"}, "sponge": {access: Write, which: "all"}, "patch": {access: Write, which: "all"},
 	"chmod": {access: Write, which: "notfirst", recursive: "R"}, "chown": {access: Write, which: "notfirst", recursive: "R"}, "chgrp": {access: Write, which: "notfirst", recursive: "R"}, "chattr": {access: Write, which: "notfirst", recursive: "R"}, "setfacl": {access: Write, which: "notfirst", recursive: "R"},
-	"cp": {access: Write, which: "last", others: Read}, "install": {access: Write, which: "last", others: Read}, "rsync": {access: Write, which: "last", others: Read}, "scp": {access: Write, which: "last", others: Read},
+	"cp": {access: Write, which: "last", others: Read}, "install": {access: Write, which: "last", others: Read}, "split": {access: Write, which: "notfirst", values: "abClnet"}, "uniq": {access: Write, which: "notfirst", values: "fsw"},
+	"rsync": {access: Write, which: "last", others: Read}, "scp": {access: Write, which: "last", others: Read},
 	"ln": {access: Write, which: "last"}, "mv": {access: Write, which: "last", others: Delete},
-	"mkswap": {access: Write, which: "all"}, "wipefs": {access: Write, which: "all"}, "fdisk": {access: Write, which: "all"}, "sfdisk": {access: Write, which: "all"}, "parted": {access: Write, which: "all"}, "blkdiscard": {access: Write, which: "all"},
+	"mkswap": {access: Write, which: "all"}, "wipefs": {access: Write, which: "all"}, "fdisk": {access: Write, which: "all"}, "sfdisk": {access: Write, which: "all"}, "sgdisk": {access: Write, which: "all"}, "gdisk": {access: Write, which: "all"}, "cfdisk": {access: Write, which: "all"}, "parted": {access: Write, which: "all"}, "blkdiscard": {access: Write, which: "all"},
 	"vi": {access: Write, which: "all"}, "vim": {access: Write, which: "all"}, "nvim": {access: Write, which: "all"}, "nano": {access: Write, which: "all"}, "emacs": {access: Write, which: "all"}, "ed": {access: Write, which: "all"},
 }
 
-// outputs are the options that name a file to write.
-var outputs = map[string][]string{"curl": {"-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header"}, "wget": {"-O", "--output-document", "-o", "-P", "--directory-prefix"}, "sort": {"-o", "--output"},
-	"tar": {"-C", "--directory"}, "unzip": {"-d"}, "gcc": {"-o"}, "cc": {"-o"}, "clang": {"-o"}, "go": {"-o"}, "jq": {}, "pandoc": {"-o"}, "openssl": {"-out"}}
+// output are the options of a program that name a file to write, and the letters of those that take a
+// value: what stands behind one of them in the same word is that. Without them letters do not stand together.
+type output struct {
+	options []string
+	values  string
+}
+
+var outputs = map[string]output{
+	"curl": {[]string{"-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header"}, "AbCcDdEeFHhKmoPQrTtUuwXxYyz"},
+	"wget": {[]string{"-O", "--output-document", "-o", "-P", "--directory-prefix"}, "aeiBoOtTwQPUlARDIX"},
+	"sort": {[]string{"-o", "--output"}, "kSTto"}, "shuf": {[]string{"-o", "--output"}, "ino"},
+	"tar": {[]string{"-C", "--directory"}, "CfbTXNVgIKLHF"}, "unzip": {[]string{"-d"}, "dPx"},
+	"gcc": {[]string{"-o"}, ""}, "cc": {[]string{"-o"}, ""}, "clang": {[]string{"-o"}, ""}, "go": {[]string{"-o"}, ""}, "pandoc": {[]string{"-o"}, ""}, "openssl": {[]string{"-out"}, ""},
+}
+
+// formatters write the files that they are given: with one of these words, or always where there is none.
+var formatters = map[string][]string{"gofmt": {"-w"}, "goimports": {"-w"}, "gofumpt": {"-w"}, "prettier": {"--write", "-w"}, "eslint": {"--fix"}, "clang-format": {"-i"},
+	"black": nil, "isort": nil, "rustfmt": nil, "ruff": {"format", "--fix"}}
+
+// packers put a file of another name in the place of each that they are given.
+var packers = words("gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd dos2unix unix2dos")
 
 // silent are programs whose words are no files that they read.
 var silent = map[string]bool{"echo": true, "printf": true, "true": true, "false": true, "test": true, "[": true, "ls": true, "stat": true, "basename": true, "dirname": true, "realpath": true, "readlink": true, "which": true, "type": true,
@@ -116,6 +137,9 @@ func (r *reader) effects(name string, args []Word) (out []Touch) {
 			e.which = "all"
 		}
 	}
+	if is, writes := r.writer(name, args); writes {
+		e, ok = is, true
+	}
 	if ok {
 		out = r.apply(e, args)
 	}
@@ -125,6 +149,29 @@ func (r *reader) effects(name string, args []Word) (out []Touch) {
 		out = append(out, last)
 	}
 	return append(out, r.outputs(name, args)...)
+}
+
+// writer is what a program does that writes, or destroys, only as its options say.
+func (r *reader) writer(name string, args []Word) (e effect, writes bool) {
+	all := effect{access: Write, which: "all"}
+	words, formats := formatters[name]
+	switch {
+	case packers[name]:
+		return all, !has(args, "clt", "--stdout", "--to-stdout", "--list", "--test")
+	case formats:
+		given := func(a Word) bool { return slices.Contains(words, a.Text) }
+		return all, (words == nil || slices.ContainsFunc(args, given)) && !has(args, "", "--check", "--check-only", "--diff", "--dry-run")
+	case name == "rsync" && has(args, "", "--remove-source-files"):
+		return effect{access: Write, which: "last", others: Delete}, true
+	case name == "badblocks":
+		return all, has(args, "wn")
+	case name == "cryptsetup":
+		destroys := func(a Word) bool {
+			return slices.Contains([]string{"luksFormat", "luksErase", "erase", "format"}, a.Text)
+		}
+		return effect{access: Write, which: "notfirst"}, slices.ContainsFunc(args, destroys)
+	}
+	return effect{}, false
 }
 
 func inPlace(args []Word) bool {
@@ -139,7 +186,7 @@ func inPlace(args []Word) bool {
 
 func (r *reader) apply(e effect, args []Word) (out []Touch) {
 	recursive := e.recursive == "*" || e.recursive != "" && has(args, e.recursive, "--recursive")
-	words := operands(args)
+	words := operands(withoutValues(args, e.values))
 	if to, ok := target(args); ok && e.which == "last" {
 		words = append(without(words, to), to)
 	}
@@ -178,25 +225,68 @@ func target(args []Word) (Word, bool) {
 	return Word{}, false
 }
 
+// withoutValues leaves out what stands behind options with a value.
+func withoutValues(args []Word, values string) (out []Word) {
+	for i := 0; i < len(args); i++ {
+		out = append(out, args[i])
+		if t := args[i].Text; len(t) == 2 && t[0] == '-' && strings.IndexByte(values, t[1]) >= 0 {
+			i++
+		}
+	}
+	return out
+}
+
 func (r *reader) outputs(name string, args []Word) (out []Touch) {
-	for _, o := range outputs[name] {
+	o := outputs[name]
+	if name == "tar" && len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") {
+		args = dashed(args, o.values)
+	}
+	for _, option := range o.options {
 		for i, a := range args {
-			value := Word{}
-			switch {
-			case a.Text == o && i+1 < len(args):
+			value, is := o.value(option, a)
+			if is && value.Text == "" && i+1 < len(args) {
 				value = args[i+1]
-			case strings.HasPrefix(o, "--") && strings.HasPrefix(a.Text, o+"="), len(o) == 2 && strings.HasPrefix(a.Text, o) && len(a.Text) > 2:
-				value = tail(a, len(strings.TrimSuffix(a.Text[:len(o)], "=")))
-				value = trimEqual(value)
-			default:
-				continue
 			}
-			if t := r.touch(Write, value, false); value.Text != "-" && !nowhere(t) {
+			if t := r.touch(Write, value, false); is && value.Text != "" && value.Text != "-" && !nowhere(t) {
 				out = append(out, t)
 			}
 		}
 	}
 	return out
+}
+
+// value is what an option has in its own word; none where that is the next one.
+func (o output) value(option string, a Word) (value Word, is bool) {
+	switch {
+	case a.Text == option:
+		return Word{}, true
+	case strings.HasPrefix(option, "--"):
+		return tail(a, min(len(a.Text), len(option)+1)), strings.HasPrefix(a.Text, option+"=")
+	case len(option) != 2 || len(a.Text) < 2 || a.Text[0] != '-' || a.Text[1] == '-':
+		return Word{}, false
+	}
+	for i := 1; i < len(a.Text); i++ {
+		if a.Text[i] == option[1] {
+			return trimEqual(tail(a, i+1)), true
+		}
+		if o.values == "" || strings.IndexByte(o.values, a.Text[i]) >= 0 {
+			break
+		}
+	}
+	return Word{}, false
+}
+
+// dashed are the words of tar's old way, in which the letters stand first and then their values: each letter
+// with its own.
+func dashed(args []Word, values string) (out []Word) {
+	rest := args[1:]
+	for _, letter := range args[0].Text {
+		out = append(out, known("-"+string(letter)))
+		if strings.ContainsRune(values, letter) && len(rest) > 0 {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+	}
+	return append(out, rest...)
 }
 
 func trimEqual(w Word) Word {

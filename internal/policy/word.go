@@ -444,10 +444,20 @@ func (b *builder) substituted(c *syntax.CmdSubst) []Word {
 		b.stmts(c.Stmts)
 		cwd = b.cwd
 	})
-	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || len(*b.deeds) != from+1 {
+	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || len(*b.deeds) <= from {
 		return unknownValue()
 	}
-	return b.reader.written((*b.deeds)[from], cwd)
+	last := (*b.deeds)[len(*b.deeds)-1] // what is before it is of substitutions among its words
+	if len(*b.deeds) > from+1 && !b.calls(c.Stmts[0], last.Program) {
+		return unknownValue()
+	}
+	return b.reader.written(last, cwd)
+}
+
+// calls says whether a statement is a call of a program by its name, and of no function.
+func (r *reader) calls(s *syntax.Stmt, program string) bool {
+	call, is := s.Cmd.(*syntax.CallExpr)
+	return is && len(call.Args) > 0 && program != "" && call.Args[0].Lit() == program && r.funcs[program] == nil
 }
 
 func (r *reader) written(d Deed, cwd string) []Word {
@@ -459,6 +469,10 @@ func (r *reader) written(d Deed, cwd string) []Word {
 	case "pwd":
 		if cwd != "" {
 			return []Word{known(cwd)}
+		}
+	case "dirname", "basename":
+		if at, ok := named(d); ok {
+			return []Word{known(at)}
 		}
 	case "which", "command", "type":
 		if n := len(d.Args); n > 0 && d.Args[n-1].Known() {
@@ -474,6 +488,23 @@ func (r *reader) written(d Deed, cwd string) []Word {
 		}
 	}
 	return unknownValue()
+}
+
+// named is what dirname and basename say of one path.
+func named(d Deed) (string, bool) {
+	words := operands(d.Args)
+	if len(words) != len(d.Args) || len(words) == 0 || len(words) > 2 || !words[0].Known() || !words[len(words)-1].Known() {
+		return "", false
+	}
+	switch {
+	case d.Program == "basename" && len(words) == 2:
+		return strings.TrimSuffix(path.Base(words[0].Text), words[1].Text), true
+	case len(words) == 2:
+		return "", false
+	case d.Program == "basename":
+		return path.Base(words[0].Text), true
+	}
+	return path.Dir(strings.TrimRight(words[0].Text, "/")), words[0].Text != "/"
 }
 
 // unescaped is a text of double quotes, in which a backslash protects only some.

@@ -197,6 +197,13 @@ func (s *Store) HooksSince(ctx context.Context, at fleet.Instant, f HookFilter) 
 	return s.hooks(ctx, "SELECT * FROM ("+query+") ORDER BY wall, seq", append(args, atMost(f.Limit))...)
 }
 
+// NewestHook is the number of the newest hook event that is kept; 0 where there is none. Numbers rise, and
+// none is given twice.
+func (s *Store) NewestHook(ctx context.Context) (seq int64, err error) {
+	err = s.r.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM hooks").Scan(&seq)
+	return seq, failed("look for hook events", err)
+}
+
 // LastHooks lists, by fleet.HookEvent.Key, the newest event of each name that is
 // kept, oldest first.
 func (s *Store) LastHooks(ctx context.Context) (map[string][]fleet.HookEvent, error) {

@@ -477,7 +477,7 @@ func (l *look) paneOf(r agent.Run) *fleet.Pane {
 // not, those that left something, and those that only another supervisor has on
 // record.
 func (l *look) judge(ctx context.Context) []fleet.Agent {
-	found := make([]fleet.Agent, 0, len(l.runs)+len(l.regs))
+	found := make([]fleet.Agent, 0, len(l.runs)+16)
 	for _, r := range l.runs {
 		found = append(found, l.live(r))
 	}
