@@ -196,10 +196,15 @@ func (l Places) gitClass(p string) Class {
 		return InGitOther
 	case first == "modules" && strings.Contains(rel, "/hooks/"):
 		return InGitHooks
-	case p == l.Worktree:
+	case p == l.Worktree, p == common && l.isNested(p): // what lies there is a folder of the agent's like any other
 		return ""
 	}
 	return l.ofOthers(p)
+}
+
+// isNested says whether the folder of a repository is one that was cloned into the agent's worktree.
+func (l Places) isNested(p string) bool {
+	return below(p, l.Worktree) && p != l.Worktree+"/.git" && !below(l.Common, p) && longest(p, l.Others...) < len(l.Worktree)
 }
 
 // ofOthers is git, unless it is in another worktree and not of the agent's repository.
