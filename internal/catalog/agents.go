@@ -79,6 +79,9 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 		return nil, err
 	}
 	o.Policy, o.Own = policies.named, ownFolders(w.Config)
+	if o.Credentials, err = w.credentials(); err != nil {
+		return nil, err
+	}
 	o.Host, _ = os.Hostname()
 	if err := w.Config.Section("launch", &o); err != nil {
 		return nil, err

@@ -52,6 +52,8 @@ type LauncherOptions struct {
 	// Accounts are those that agents may be started with. Without any, accounts are mere names.
 	Accounts fleet.Accounts `toml:"-"`
 	Bounds   []Bounds       `toml:"-"` // what agents may be kept within
+	// Credentials are secrets that agents of their roles are given.
+	Credentials []Credential `toml:"-"`
 	// HookSocket is what hooks post to, which agents reach from within; empty: nothing.
 	HookSocket string `toml:"-"`
 	// Spared are folders and files of Custos, besides Run and Shims, that no boundary opens.
@@ -75,7 +77,7 @@ type Launcher struct {
 // NewLauncher checks the options.
 func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	l := &Launcher{o: o}
-	var errs [7]error
+	var errs [8]error
 	l.World, errs[0] = o.World.Check()
 	l.minFree, errs[1] = bytesOf("min_free", o.MinFree, 200<<20)
 	l.logMax, errs[2] = bytesOf("log_max", o.LogMax, 10<<20)
@@ -86,7 +88,7 @@ func NewLauncher(o LauncherOptions) (*Launcher, error) {
 	if !slices.ContainsFunc(o.Bounds, func(b Bounds) bool { return b.Name == o.Boundary }) && o.Boundary != "" {
 		errs[5] = fmt.Errorf("boundary: there is no [boundary.%s]", fleet.Line(o.Boundary, 40))
 	}
-	errs[6] = checkAuthor(o.GitAuthor)
+	errs[6], errs[7] = checkAuthor(o.GitAuthor), checkCredentials(o.Credentials, o.PassEnv)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -136,8 +138,9 @@ type Begin struct {
 	Bounds   *Bounds
 	Boundary *fleet.Boundary
 
-	kind   agent.Kind
-	judged *policy.Compiled // what is written down of Policy; nil for nothing
+	kind        agent.Kind
+	judged      *policy.Compiled // what is written down of Policy; nil for nothing
+	credentials []Credential
 }
 
 // How says how an instance begins its conversation.
@@ -186,6 +189,9 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 		return b, err
 	}
 	b.kind = kind
+	if b.credentials, err = l.credentials(r); err != nil {
+		return b, err
+	}
 	if bounds, ok := l.boundsOf(r.Role); ok {
 		b.Bounds = &bounds
 	}
@@ -312,6 +318,11 @@ func (l *Launcher) environment(r fleet.Registration, c agent.Command, hooks []st
 // settable is the name of a variable that a registration may give a value to.
 var settable = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
 
+// steers says whether a variable says how programs are found and run.
+func steers(name string) bool {
+	return passed(name) || slices.Contains(own, name) || strings.HasPrefix(name, "LD_")
+}
+
 // secretive are parts of the names of variables that hold secrets: their values
 // are written down nowhere, so they are named in Env, and passed on.
 var secretive = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE", "API_KEY", "ACCESS_KEY"}
@@ -327,7 +338,7 @@ func checkSet(set []string) error {
 			return Never("%q is no variable: want NAME=value, of A-Z, 0-9 and _", fleet.Line(name, 80))
 		case slices.ContainsFunc(secretive, is):
 			return Never("the variable %s looks like a secret: its name belongs into env, its value nowhere", name)
-		case passed(name) || slices.Contains(own, name) || strings.HasPrefix(name, "LD_"):
+		case steers(name):
 			return Never("the variable %s is not to be set", name)
 		case strings.ContainsRune(value, 0):
 			return Never("the value of the variable %s holds a NUL byte", name)
@@ -417,6 +428,9 @@ func (l *Launcher) Start(ctx context.Context, b *Begin) (got session.Launched, s
 		}
 	}
 	if err := l.bound(b); err != nil {
+		return got, since, err
+	}
+	if err := b.give(ctx); err != nil {
 		return got, since, err
 	}
 	got, err = l.Providers[b.Where].Launch(ctx, b.Launch)
