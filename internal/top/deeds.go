@@ -367,12 +367,26 @@ func dialogText(of target, d api.AgentDialog) string {
 	return out
 }
 
-// approve asks what an approval would begin, and shows it whole.
+// consent is a person's answer to what an alert asks for.
+type consent struct {
+	do, done, asks string
+	send           func(*api.Client, context.Context, int64, api.ApproveOrder) (api.Approved, error)
+}
+
+// approve and deny ask what an approval would begin, and show it whole.
 func (m Model) approve() (Model, tea.Cmd) {
-	return m.numbered("approve", func(r row) (Model, tea.Cmd) {
+	return m.consents(consent{"approve", "approved", "y has just this done · n does not", (*api.Client).Approve})
+}
+
+func (m Model) deny() (Model, tea.Cmd) {
+	return m.consents(consent{"deny", "denied", "y denies just this · n does not", (*api.Client).Deny})
+}
+
+func (m Model) consents(to consent) (Model, tea.Cmd) {
+	return m.numbered(to.do, func(r row) (Model, tea.Cmd) {
 		m, id := m.waiting("What would be done about alert "+numbered(r.host, r.alert)+"? …", confirms)
 		return m, asking(m.o, r.host, func(ctx context.Context, c *api.Client) (api.Offer, error) { return c.Offer(ctx, r.alert) },
-			func(t told[api.Offer]) tea.Msg { return offerMsg{t, id, r} })
+			func(t told[api.Offer]) tea.Msg { return offerMsg{t, id, r, to} })
 	})
 }
 
@@ -381,6 +395,7 @@ type offerMsg struct {
 	told[api.Offer]
 	id int
 	of row
+	to consent
 }
 
 func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
@@ -389,7 +404,7 @@ func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
 	}
 	m.form = nil
 	number := numbered(msg.of.host, msg.of.alert)
-	what := "approve alert " + number
+	what := msg.to.do + " alert " + number
 	if msg.err != nil {
 		says, _ := m.o.Words.Error(msg.of.host, msg.err)
 		return m.cannot(what, flat(says))
@@ -398,10 +413,10 @@ func (msg offerMsg) tell(m Model) (Model, tea.Cmd) {
 	if msg.v.Hash == "" {
 		return m.ask(form{kind: tells, text: text, prompt: "nothing may be done · Esc"})
 	}
-	return m.ask(form{text: text, prompt: "y has just this done · n does not", send: func(form) deed {
+	return m.ask(form{text: text, prompt: msg.to.asks, send: func(form) deed {
 		return deed{what, msg.of.host, func(ctx context.Context, c *api.Client) (result, error) {
-			v, err := c.Approve(ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash, ID: msg.of.id})
-			by := fmt.Sprintf("Alert %s: approved by %s", number, v.By)
+			v, err := msg.to.send(c, ctx, msg.of.alert, api.ApproveOrder{Seen: msg.v.Hash, ID: msg.of.id})
+			by := fmt.Sprintf("Alert %s: %s by %s", number, msg.to.done, v.By)
 			return result{says: by + ", and begun: " + m.things(v.Actions), by: by, begun: v.Actions}, err
 		}}
 	}})

@@ -195,7 +195,7 @@ func TestAlertDeeds(t *testing.T) {
 // What is done about a row of NEEDS YOU is done about the alert that it showed, whichever has
 // its number by then.
 func TestDeedsOfANeedNameItsAlert(t *testing.T) {
-	for key, request := range map[string]string{"k": "POST /v1/alerts/3/ack", "a": "POST /v1/alerts/3/approve"} {
+	for key, request := range map[string]string{"k": "POST /v1/alerts/3/ack", "a": "POST /v1/alerts/3/approve", "d": "POST /v1/alerts/3/deny"} {
 		playing(t, func(p *play) {
 			p.keys("1", "home", key)
 			l := small()

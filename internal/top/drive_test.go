@@ -35,6 +35,7 @@ func newCustos() *custos {
 		"GET /v1/alerts":                api.Alerts{Alerts: []api.Alert{{Number: 3, Rule: "dead-lock", Subject: "lock//home/me/locks/dev-agent.lock", Priority: "P2", Status: "firing", Summary: "is held by a process that is gone", For: "26h0m0s"}}},
 		"GET /v1/alerts/3/offer":        api.Offer{Number: 3, Hash: "h1", Deeds: []api.Deed{{Do: "remove-lock", Subject: "lock//home/me/locks/dev-agent.lock", Commands: []api.Command{{Argv: []string{"rm", "/home/me/locks/dev-agent.lock"}}}}}},
 		"POST /v1/alerts/3/approve":     api.Approved{Number: 3, By: "me", Actions: []api.ApprovedThing{{ID: "a1", Do: "remove-lock", Subject: "lock//home/me/locks/dev-agent.lock"}}},
+		"POST /v1/alerts/3/deny":        api.Approved{Number: 3, By: "me", Actions: []api.ApprovedThing{{ID: "a1", Do: "reject-vault-item", Subject: "vault/x"}}},
 		"POST /v1/alerts/3/ack":         api.Alert{Number: 3, AckedBy: "me", Rule: "dead-lock"},
 		"POST /v1/silences":             api.Silenced{Until: noon.Add(2 * time.Hour)},
 		"POST /v1/orders":               api.Order{ID: "o1", Do: "it", State: "done", Over: true},

@@ -36,6 +36,7 @@ func bindings() []binding {
 		{[]string{"i"}, "i", "interrupt", "have the agent stop what it does; asks first", Model.interrupt},
 		{[]string{"s"}, "s", "stop", "stop the agent; asks first", Model.stop},
 		{[]string{"a"}, "a", "approve", "have done what the alert asks for: the exact commands are shown whole first, and just these are begun", Model.approve},
+		{[]string{"d"}, "d", "", "deny what the alert asks for, where something is done instead: it is shown whole first", Model.deny},
 		{[]string{"w"}, "w", "why", "everything known of what is chosen, and why Custos does or does not", Model.why},
 		{[]string{"k"}, "k", "ack", "take up the alert; asks first", Model.acknowledge},
 		{[]string{"z"}, "z", "silence", "send no messages about this for a while: asks for how long", Model.silence},

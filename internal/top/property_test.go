@@ -58,7 +58,7 @@ func event() *rapid.Generator[tea.Msg] {
 				Choices: rapid.SliceOfN(rapid.Map(bad(), func(s string) api.AgentChoice { return api.AgentChoice{Name: s, Label: s} }), 0, 12).Draw(t, "choices")}}}, rapid.IntRange(0, 20).Draw(t, "id"), target{agent: bad().Draw(t, "name")}}
 		case 5:
 			hash := rapid.SampledFrom([]string{"", "h"}).Draw(t, "hash")
-			return offerMsg{told[api.Offer]{v: api.Offer{Hash: hash, Deeds: make([]api.Deed, rapid.IntRange(0, 60).Draw(t, "deeds"))}}, rapid.IntRange(0, 20).Draw(t, "id"), row{alert: 1}}
+			return offerMsg{told[api.Offer]{v: api.Offer{Hash: hash, Deeds: make([]api.Deed, rapid.IntRange(0, 60).Draw(t, "deeds"))}}, rapid.IntRange(0, 20).Draw(t, "id"), row{alert: 1}, consent{}}
 		case 6:
 			return storyMsg{told[api.Story]{v: api.Story{Subject: bad().Draw(t, "subject"), Facts: rapid.SliceOfN(bad(), 0, 60).Draw(t, "facts")}}, rapid.IntRange(0, 20).Draw(t, "id"), rapid.SampledFrom([]string{"", "box1"}).Draw(t, "host")}
 		case 7:
