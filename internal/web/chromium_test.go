@@ -329,7 +329,7 @@ func TestShortNamesAndWholeWords(t *testing.T) {
 }
 
 // No text makes a page wider than a phone, however long it is without a place to break: a name,
-// a path, a reason, a command, and what is in a list to choose from.
+// a path, a reason, a command, and what is in a list to choose from. A command is read whole without moving it.
 func TestNoTextIsWiderThanAPhone(t *testing.T) {
 	b := chromiumtest.Start(t, chromiumtest.Options{})
 	s, c := serve(t), b.Tab(t)
@@ -342,6 +342,9 @@ func TestNoTextIsWiderThanAPhone(t *testing.T) {
 			for _, width := range []int64{320, 390} {
 				if over := c.Overflow(width); over != "" {
 					t.Errorf("text %d: %s is wider than the screen: %s", i, path, over)
+				}
+				if wide := chromiumtest.Evaluate[string](c, `[...document.querySelectorAll("pre:has(code)")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.outerHTML.slice(0, 200)).join("\n")`); wide != "" {
+					t.Errorf("text %d: %s has commands that are wider than the screen: %s", i, path, wide)
 				}
 			}
 		}
