@@ -89,7 +89,7 @@ func listed(list func() []string) cobra.CompletionFunc {
 
 // helpTopics are what custos help takes besides the words of subcommands.
 func helpTopics(root *cobra.Command) []string {
-	out := append(names(root.Commands()), "all", "pages")
+	out := append(names(slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden })), "all", "pages")
 	for _, name := range pageNames(docs.Pages()) {
 		out = append(out, name+".md")
 	}

@@ -49,6 +49,9 @@ func TestNamesAreCompleted(t *testing.T) {
 			t.Errorf("custos %s %s: %q %s", path, want[:3], out, said)
 		}
 	}
+	if _, out, _ := runDocs(t, "__complete", "help", ""); strings.Contains(out, "__") || !strings.Contains(out, "ack\n") {
+		t.Errorf("custos help takes what is hidden: %q", out)
+	}
 	for path := range completions() {
 		if c, _, err := testRoot().Find(strings.Fields(path)); err != nil || c.CommandPath() != "custos "+path {
 			t.Errorf("there is no custos %s", path)
