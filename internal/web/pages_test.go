@@ -369,12 +369,21 @@ func TestTheOutcomeIsTold(t *testing.T) {
 		{api.Order{State: "done", Arrival: &api.Arrival{Outcome: "delivered", Proof: "hook", Turn: &api.AgentTurn{State: "unknown"}}}, "nudge: done delivered, as told by hook"},
 		{api.Order{State: "failed", Why: "not delivered: nobody heard it", Arrival: &api.Arrival{Outcome: "not_delivered", Why: "nobody heard it"}}, "nudge: failed not delivered: nobody heard it"},
 		{api.Order{State: "failed", Why: "cannot tell", Arrival: &api.Arrival{Outcome: "cannot_tell", Why: "it was killed"}}, "nudge: failed cannot tell whether it was delivered: it was killed"},
-		{api.Order{State: "queued", Why: "it works", Guard: "state"}, "nudge: queued Held by the guard state. it works"},
+		{api.Order{State: "queued", Why: "it works", Guard: "state"}, "nudge: queued Held by the guard state. it works Look again"},
 	} {
-		c.o.ID, c.o.Do, c.o.Agent = "AB2", "nudge", "builder"
+		c.o.ID, c.o.Do, c.o.Agent, c.o.Over = "AB2", "nudge", "builder", c.o.State != "queued"
 		w.answers["GET /v1/orders/AB2"] = c.o
 		if got := text(byID(t, parsed(t, w.get(t, "/agents/builder?order=AB2")), "outcome")); got != c.want {
 			t.Errorf("told: %q, want %q", got, c.want)
+		}
+	}
+	asks := api.AgentDetail{Agent: api.AgentRow{Name: "builder", State: "waiting", Owner: "custos"}, Dialog: &api.AgentDialog{Says: "May I?", Hash: "h", Choices: []api.AgentChoice{{Name: "yes"}}}}
+	w.answers["GET /v1/agents/builder"] = asks
+	for _, over := range []bool{false, true} { // who has answered is not asked again, and can stop it
+		w.answers["GET /v1/orders/AB2"] = api.Order{ID: "AB2", Do: "answer", Agent: "builder", State: "open", Over: over}
+		got := w.get(t, "/agents/builder?order=AB2").Body.String()
+		if strings.Contains(got, `value="yes"`) != over || strings.Contains(got, "An answer is under way") == over || !strings.Contains(got, "/agents/builder/stop") {
+			t.Errorf("answered, over %v: %s", over, got)
 		}
 	}
 	for _, id := range []string{"AB3", "nobody"} {
