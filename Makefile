@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate evening town night browser docs release reproducible package-check edge-check service-check lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate evening town night browser docs release reproducible package-check edge-check service-check cgroup-check lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,6 +106,10 @@ edge-check: ## the image and compose of deploy/edge with a real engine, beside a
 
 service-check: ## has a real systemd keep the release in DIST: killed, hung, restarted, upgraded to NEWER, uninstalled, agents go on (root and debootstrap; two minutes)
 	@./scripts/service-check '$(DIST)' $(if $(NEWER),'$(NEWER)')
+
+cgroup-check: ## agents held to their caps of memory and processes by a real kernel with a cgroup v2 of its own (root, user-mode-linux, bubblewrap; half a minute)
+	@$(MAKE) -s build
+	@./scripts/cgroup-check bin
 
 lint: ## golangci-lint, when it is installed
 	@golangci-lint run

@@ -168,6 +168,15 @@ func oomKillOf(text string) (uint64, bool) {
 	return 0, false
 }
 
+// relayed is the signal that an exit status tells of: a shell, and bwrap, end with 128 and its number when
+// what they ran was killed; 0 for none.
+func relayed(status int) int {
+	if status > 128 && status <= 128+64 {
+		return status - 128
+	}
+	return 0
+}
+
 // oom says whether the agent ended by the OOM killer; nil when that cannot be
 // told: it got SIGKILL, and somewhere on the machine the OOM killer struck.
 func (p *place) oom(signal int) *bool {

@@ -159,6 +159,14 @@ func TestOOMOfACappedAgent(t *testing.T) {
 			}
 		})
 	}
+	for status, want := range map[int]string{128 + 9: "yes", 128 + 15: "no", 1: "no", 0: "no", 255: "no"} { // what it ran was killed
+		p := capped(t)
+		killed(t, p, "oom 2\noom_kill 1\n")
+		s := shim{place: *p}
+		if x, _ := s.judge(end{code: cldExited, status: status}); three(x.OOM) != want {
+			t.Errorf("it ended with status %d: %s, want %s", status, three(x.OOM), want)
+		}
+	}
 	p := capped(t)
 	if err := os.RemoveAll(p.path); err != nil {
 		t.Fatal(err)

@@ -104,7 +104,7 @@ func (s *shim) judge(e end) (exited, int) {
 		MaxRSS: e.usage.Maxrss << 10, CPU: e.usage.Utime.Nano() + e.usage.Stime.Nano(),
 	}
 	if e.code == cldExited {
-		x.Status, x.OOM = &e.status, s.place.oom(0)
+		x.Status, x.OOM = &e.status, s.place.oom(relayed(e.status))
 		return x, e.status
 	}
 	x.Signal, x.Core, x.OOM = &e.status, e.code == cldDumped, s.place.oom(e.status)

@@ -15,6 +15,8 @@ func Ending(x shim.Exit) string {
 		return fmt.Sprintf("signal %d, out of memory", *x.Signal)
 	case x.Signal != nil:
 		return fmt.Sprintf("signal %d (%s)", *x.Signal, syscall.Signal(*x.Signal))
+	case x.OOM != nil && *x.OOM:
+		return fmt.Sprintf("status %d, out of memory", *x.Status)
 	}
 	return fmt.Sprintf("status %d", *x.Status)
 }
