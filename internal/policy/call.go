@@ -196,14 +196,17 @@ func (l Places) gitClass(p string) Class {
 		return InGitOther
 	case first == "modules" && strings.Contains(rel, "/hooks/"):
 		return InGitHooks
-	case p == l.Worktree, p == common && l.isNested(p): // what lies there is a folder of the agent's like any other
+	case p == l.Worktree, l.isNested(common): // what lies there is a folder of the agent's like any other
 		return ""
 	}
 	return l.ofOthers(p)
 }
 
-// isNested says whether the folder of a repository is one that was cloned into the agent's worktree.
+// isNested says whether the folder of a repository is one that was cloned into the agent's worktree, or a temporary folder.
 func (l Places) isNested(p string) bool {
+	if longest(p, append([]string{"/tmp", "/var/tmp"}, l.Temp...)...) > 0 && longest(p, append([]string{l.Worktree, l.Home}, l.Others...)...) == 0 && !below(l.Common, p) {
+		return true
+	}
 	return below(p, l.Worktree) && p != l.Worktree+"/.git" && !below(l.Common, p) && longest(p, l.Others...) < len(l.Worktree)
 }
 

@@ -13,7 +13,7 @@ var verbs = words(`add am annotate apply archive bisect blame branch bugreport b
  fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck gc get-tar-commit-id grep gui hash-object help hook init
  index-pack interpret-trailers log lfs ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv
  name-rev notes pack-objects pack-refs patch-id prune prune-packed pull push range-diff read-tree rebase reflog refs remote repack replace replay request-pull rerere reset restore
- rev-list rev-parse revert rm send-email shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag unpack-file
+ rev-list rev-parse revert rm send-email send-pack shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag unpack-file
  unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree write-tree filter-repo`)
 
 // writing are the verbs that change a worktree or its index.
@@ -397,37 +397,28 @@ func (r *reader) gitConfig(d *Deed, rest []Word) {
 	}
 }
 
-// farEnd are the options whose value a shell reads at the other end, which may be this machine.
-var farEnd = map[string]string{"clone": "-u --upload-pack", "fetch": "--upload-pack", "pull": "--upload-pack", "ls-remote": "--upload-pack --exec", "fetch-pack": "--upload-pack --exec",
-	"push": "--receive-pack --exec", "archive": "--exec"}
+// given are the options whose value a shell reads: at the other end, which may be this machine, or for each commit.
+var given = map[string]output{"clone": {[]string{"-u", "--upload-pack"}, "bcoju"}, "fetch": {[]string{"--upload-pack"}, ""}, "pull": {[]string{"--upload-pack"}, ""},
+	"ls-remote": {[]string{"--upload-pack", "--exec"}, ""}, "fetch-pack": {[]string{"--upload-pack", "--exec"}, ""}, "push": {[]string{"--receive-pack", "--exec"}, ""},
+	"send-pack": {[]string{"--receive-pack", "--exec"}, ""}, "archive": {[]string{"--exec"}, ""}, "rebase": {[]string{"-x", "--exec"}, "xsXSC"}}
 
 // gitNested reads what git itself runs: rebase --exec, bisect run, submodule foreach.
 func (r *reader) gitNested(verb string, rest []Word, g *gitCall) {
 	cwd := r.cwd
 	r.cwd = g.dir
 	defer func() { r.cwd = cwd }()
+	for _, text := range given[verb].named(rest) {
+		r.apart(func() { r.text(text, OpaqueEval) })
+	}
 	for i, a := range rest {
 		next := rest[min(i+1, len(rest)):]
-		option, _, given := strings.Cut(a.Text, "=")
 		switch {
-		case verb == "rebase" && (a.Text == "-x" || a.Text == "--exec") && len(next) > 0:
-			r.apart(func() { r.text(next[0], OpaqueEval) })
-		case verb == "rebase" && strings.HasPrefix(a.Text, "--exec="):
-			r.apart(func() { r.text(tail(a, 7), OpaqueEval) })
 		case verb == "bisect" && i == 0 && a.Text == "run":
 			r.run(next, OpaqueWrapper)
 			return
 		case verb == "submodule" && a.Text == "foreach":
 			r.apart(func() { r.text(joined(operands(next)), OpaqueEval) })
 			return
-		case farEnd[verb] != "" && slices.Contains(strings.Fields(farEnd[verb]), option) && (given || len(next) > 0):
-			text := a
-			if given {
-				text = tail(a, len(option)+1)
-			} else {
-				text = next[0]
-			}
-			r.apart(func() { r.text(text, OpaqueEval) })
 		case verb == "filter-branch" && strings.HasSuffix(a.Text, "-filter") && len(next) > 0:
 			r.apart(func() { r.text(next[0], OpaqueEval) })
 		}

@@ -8,10 +8,10 @@ import (
 // effect says what a program does to its operands.
 type effect struct {
 	access    Access
-	which     string // all, last, notfirst
+	which     string // all, first, last, notfirst
 	recursive string // options with which it goes down: letters, "*" always
 	others    Access // what is done to the operands that are not meant by which
-	values    string // letters of options with a value, which is no operand
+	certain   bool   // only words that cannot be the value of an option are operands
 }
 
 var effects = map[string]effect{
@@ -21,7 +21,7 @@ var effects = map[string]effect{
 	"touch": {access: Write, which: "all"}, "mkdir": {access: Write, which: "all"}, "mkfifo": {access: Write, which: "all"}, "mknod": {access: Write, which: "all"}, "tee": {access: Write, which: "all"},
 	"truncate": {access: Write, which: "all"}, "sponge": {access: Write, which: "all"}, "patch": {access: Write, which: "all"},
 	"chmod": {access: Write, which: "notfirst", recursive: "R"}, "chown": {access: Write, which: "notfirst", recursive: "R"}, "chgrp": {access: Write, which: "notfirst", recursive: "R"}, "chattr": {access: Write, which: "notfirst", recursive: "R"}, "setfacl": {access: Write, which: "notfirst", recursive: "R"},
-	"cp": {access: Write, which: "last", others: Read}, "install": {access: Write, which: "last", others: Read}, "split": {access: Write, which: "notfirst", values: "abClnet"}, "uniq": {access: Write, which: "notfirst", values: "fsw"},
+	"cp": {access: Write, which: "last", others: Read}, "install": {access: Write, which: "last", others: Read}, "split": {access: Write, which: "notfirst", certain: true}, "uniq": {access: Write, which: "notfirst", certain: true}, "zip": {access: Write, which: "first", others: Read, certain: true},
 	"rsync": {access: Write, which: "last", others: Read}, "scp": {access: Write, which: "last", others: Read},
 	"ln": {access: Write, which: "last"}, "mv": {access: Write, which: "last", others: Delete},
 	"mkswap": {access: Write, which: "all"}, "wipefs": {access: Write, which: "all"}, "fdisk": {access: Write, which: "all"}, "sfdisk": {access: Write, which: "all"}, "sgdisk": {access: Write, which: "all"}, "gdisk": {access: Write, which: "all"}, "cfdisk": {access: Write, which: "all"}, "parted": {access: Write, which: "all"}, "blkdiscard": {access: Write, which: "all"},
@@ -36,23 +36,29 @@ type output struct {
 }
 
 var outputs = map[string]output{
-	"curl": {[]string{"-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header"}, "AbCcDdEeFHhKmoPQrTtUuwXxYyz"},
-	"wget": {[]string{"-O", "--output-document", "-o", "-P", "--directory-prefix"}, "aeiBoOtTwQPUlARDIX"},
+	"curl": {[]string{"-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir", "--trace", "--trace-ascii", "--stderr", "--etag-save"}, "AbCcDdEeFHhKmoPQrTtUuwXxYyz"},
+	"wget": {[]string{"-O", "--output-document", "-o", "-a", "-P", "--directory-prefix"}, "aeiBoOtTwQPUlARDIX"},
 	"sort": {[]string{"-o", "--output"}, "kSTto"}, "shuf": {[]string{"-o", "--output"}, "ino"},
-	"tar": {[]string{"-C", "--directory"}, "CfbTXNVgIKLHF"}, "unzip": {[]string{"-d"}, "dPx"},
+	"zstd": {[]string{"-o"}, "oDM"}, "csplit": {[]string{"-f", "--prefix"}, "fbn"}, "unzip": {[]string{"-d"}, "dPx"},
 	"gcc": {[]string{"-o"}, ""}, "cc": {[]string{"-o"}, ""}, "clang": {[]string{"-o"}, ""}, "go": {[]string{"-o"}, ""}, "pandoc": {[]string{"-o"}, ""}, "openssl": {[]string{"-out"}, ""},
 }
 
 // formatters write the files that they are given: with one of these words, or always where there is none.
-var formatters = map[string][]string{"gofmt": {"-w"}, "goimports": {"-w"}, "gofumpt": {"-w"}, "prettier": {"--write", "-w"}, "eslint": {"--fix"}, "clang-format": {"-i"},
-	"black": nil, "isort": nil, "rustfmt": nil, "ruff": {"format", "--fix"}}
+var formatters = map[string][]string{"gofmt": {"-w", "-w=true"}, "goimports": {"-w"}, "gofumpt": {"-w"}, "shfmt": {"-w", "--write"}, "prettier": {"--write", "-w"}, "eslint": {"--fix"}, "clang-format": {"-i"},
+	"black": nil, "isort": nil, "rustfmt": nil, "ruff": {"format", "--fix", "--fix-only", "--add-noqa"}}
+
+// inputs are the options that name a file to read.
+var inputs = map[string]output{"curl": {[]string{"-T", "--upload-file", "-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "-F", "--form"}, outputs["curl"].values}}
+
+// tarValues are the letters of tar's options with a value.
+const tarValues = "CfbTXNVgIKLHF"
 
 // packers put a file of another name in the place of each that they are given.
-var packers = words("gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd dos2unix unix2dos")
+var packers = words("gzip gunzip pigz bzip2 bunzip2 xz unxz lzma unlzma dos2unix unix2dos")
 
 // silent are programs whose words are no files that they read.
 var silent = map[string]bool{"echo": true, "printf": true, "true": true, "false": true, "test": true, "[": true, "ls": true, "stat": true, "basename": true, "dirname": true, "realpath": true, "readlink": true, "which": true, "type": true,
-	"gh": true, "glab": true, "tea": true, "custos": true, "ssh-add": true, "ssh-keygen": true, "kill": true, "sleep": true, "mkdir": true, "touch": true, "exit": true, "return": true, "logger": true, "notify-send": true, "mail": true, "ssh": true, "bd": true, "jj": true, ":": true, "file": true, "du": true}
+	"gh": true, "glab": true, "tea": true, "custos": true, "ssh-add": true, "ssh-keygen": true, "kill": true, "sleep": true, "chmod": true, "chown": true, "chgrp": true, "mkdir": true, "touch": true, "exit": true, "return": true, "logger": true, "notify-send": true, "mail": true, "ssh": true, "bd": true, "jj": true, ":": true, "file": true, "du": true}
 
 // codes are interpreters of other languages, and the letters behind which the code stands.
 var codes = map[string]string{"python": "c", "python2": "c", "python3": "c", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e", "perl": "eE", "ruby": "e", "php": "rBRE", "lua": "e", "luajit": "e", "osascript": "e", "pwsh": "c", "Rscript": "e", "tclsh": "", "expect": "c", "ghc": "e", "vim": "c", "nvim": "c", "ex": "c", "emacs": ""}
@@ -61,6 +67,11 @@ var codes = map[string]string{"python": "c", "python2": "c", "python3": "c", "no
 func (r *reader) plain(name string, args []Word) {
 	d := Deed{Program: name, Args: args, Opaque: r.code(name, args)}
 	d.Touches = r.effects(name, args)
+	if name == "split" {
+		for _, w := range (output{options: []string{"--filter"}}).named(args) {
+			r.apart(func() { r.text(w, OpaqueEval) })
+		}
+	}
 	if !silent[name] {
 		d.Touches = append(d.Touches, r.reads(args)...)
 	}
@@ -140,6 +151,12 @@ func (r *reader) effects(name string, args []Word) (out []Touch) {
 	if is, writes := r.writer(name, args); writes {
 		e, ok = is, true
 	}
+	if name == "rsync" && has(args, "n", "--dry-run", "--list-only") {
+		return nil
+	}
+	if name == "tar" {
+		return r.tar(args)
+	}
 	if ok {
 		out = r.apply(e, args)
 	}
@@ -160,8 +177,12 @@ func (r *reader) writer(name string, args []Word) (e effect, writes bool) {
 		return all, !has(args, "clt", "--stdout", "--to-stdout", "--list", "--test")
 	case formats:
 		given := func(a Word) bool { return slices.Contains(words, a.Text) }
-		return all, (words == nil || slices.ContainsFunc(args, given)) && !has(args, "", "--check", "--check-only", "--diff", "--dry-run")
-	case name == "rsync" && has(args, "", "--remove-source-files"):
+		all.certain = true
+		looks := has(args, "", "--check", "--check-only", "--diff", "--dry-run", "--emit") || name == "isort" && has(args, "c")
+		return all, (words == nil || slices.ContainsFunc(args, given)) && !looks
+	case name == "go" && len(args) > 0 && args[0].Text == "fmt":
+		return effect{access: Write, which: "notfirst"}, true
+	case name == "rsync" && has(args, "", "--remove-source-files", "--remove-sent-files"):
 		return effect{access: Write, which: "last", others: Delete}, true
 	case name == "badblocks":
 		return all, has(args, "wn")
@@ -186,13 +207,16 @@ func inPlace(args []Word) bool {
 
 func (r *reader) apply(e effect, args []Word) (out []Touch) {
 	recursive := e.recursive == "*" || e.recursive != "" && has(args, e.recursive, "--recursive")
-	words := operands(withoutValues(args, e.values))
+	words := operands(args)
+	if e.certain {
+		words = certain(args)
+	}
 	if to, ok := target(args); ok && e.which == "last" {
 		words = append(without(words, to), to)
 	}
 	for i, w := range words {
 		access := e.access
-		if e.which == "notfirst" && i == 0 || e.which == "last" && i < len(words)-1 {
+		if e.which == "notfirst" && i == 0 || e.which == "first" && i > 0 || e.which == "last" && i < len(words)-1 {
 			access = e.others
 		}
 		if access == "" || nowhere(r.touch(access, w, false)) {
@@ -225,31 +249,67 @@ func target(args []Word) (Word, bool) {
 	return Word{}, false
 }
 
-// withoutValues leaves out what stands behind options with a value.
-func withoutValues(args []Word, values string) (out []Word) {
-	for i := 0; i < len(args); i++ {
-		out = append(out, args[i])
-		if t := args[i].Text; len(t) == 2 && t[0] == '-' && strings.IndexByte(values, t[1]) >= 0 {
-			i++
+// flags are options that take no value, of whatever program writes what it is given.
+var flags = words("-w -w=true --write -i --fix --fix-only --add-noqa -q --quiet -v --verbose -s -e -r -9 -1")
+
+// certain are the operands that cannot be the value of an option: what stands behind one that is not known to
+// take none may be.
+func certain(args []Word) (out []Word) {
+	for i, w := range args {
+		if i == 0 || !strings.HasPrefix(args[i-1].Text, "-") || args[i-1].Text == "--" || flags[args[i-1].Text] || strings.Contains(args[i-1].Text, "=") {
+			out = append(out, operands([]Word{w})...)
 		}
 	}
 	return out
 }
 
-func (r *reader) outputs(name string, args []Word) (out []Touch) {
-	o := outputs[name]
-	if name == "tar" && len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") {
-		args = dashed(args, o.values)
+// tar writes the archive that it makes, or where it unpacks one.
+func (r *reader) tar(args []Word) (out []Touch) {
+	if len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") {
+		args = dashed(args, tarValues)
 	}
+	made := output{[]string{"-f", "--file"}, tarValues}
+	if has(args, "x", "--extract", "--get") {
+		made.options = []string{"-C", "--directory"}
+	} else if !has(args, "cruA", "--create", "--append", "--update", "--concatenate", "--delete") {
+		return nil
+	}
+	for _, w := range made.named(args) {
+		if t := r.touch(Write, w, false); w.Text != "-" && !nowhere(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// named are the values of the options.
+func (o output) named(args []Word) (out []Word) {
 	for _, option := range o.options {
 		for i, a := range args {
 			value, is := o.value(option, a)
 			if is && value.Text == "" && i+1 < len(args) {
 				value = args[i+1]
 			}
-			if t := r.touch(Write, value, false); is && value.Text != "" && value.Text != "-" && !nowhere(t) {
-				out = append(out, t)
+			if is && value.Text != "" {
+				out = append(out, value)
 			}
+		}
+	}
+	return out
+}
+
+func (r *reader) outputs(name string, args []Word) (out []Touch) {
+	for _, w := range outputs[name].named(args) {
+		if t := r.touch(Write, w, false); w.Text != "-" && !nowhere(t) {
+			out = append(out, t)
+		}
+	}
+	for _, w := range inputs[name].named(args) {
+		if at := strings.IndexByte(w.Text, '@'); at >= 0 && at < w.Fixed {
+			w = tail(w, at+1)
+		}
+		if t := r.touch(Read, w, false); !nowhere(t) {
+			out = append(out, t)
 		}
 	}
 	return out
@@ -260,8 +320,9 @@ func (o output) value(option string, a Word) (value Word, is bool) {
 	switch {
 	case a.Text == option:
 		return Word{}, true
-	case strings.HasPrefix(option, "--"):
-		return tail(a, min(len(a.Text), len(option)+1)), strings.HasPrefix(a.Text, option+"=")
+	case strings.HasPrefix(option, "--"): // which may be shortened
+		name, _, _ := strings.Cut(a.Text, "=")
+		return tail(a, min(len(a.Text), len(name)+1)), len(name) > 4 && strings.HasPrefix(option, name)
 	case len(option) != 2 || len(a.Text) < 2 || a.Text[0] != '-' || a.Text[1] == '-':
 		return Word{}, false
 	}

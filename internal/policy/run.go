@@ -81,6 +81,14 @@ func (r *reader) run(args []Word, why string) {
 }
 
 func (r *reader) program(name string, args []Word) {
+	if at := strings.IndexByte(name, '@'); at > 0 { // rimraf@5 is what npx calls a program of a version
+		name = name[:at]
+	}
+	if strings.HasPrefix(name, "python") && len(args) > 1 && args[0].Text == "-m" && args[1].Known() {
+		r.add(Deed{Program: name, Args: args})
+		r.program(path.Base(args[1].Text), args[2:])
+		return
+	}
 	if shells[name] {
 		r.shellProgram(name, args)
 		return
@@ -91,6 +99,10 @@ func (r *reader) program(name string, args []Word) {
 	}
 	if w, ok := wrappers[name]; ok {
 		r.wrapped(name, w, args)
+		return
+	}
+	if l, ok := launchers[name]; ok {
+		r.launch(name, l, args)
 		return
 	}
 	if name == "direnv" && len(args) > 1 && args[0].Text == "exec" {
@@ -150,8 +162,8 @@ func ownProgram(name string) func(*reader, string, []Word) {
 		return (*reader).git
 	case "su", "runuser", "script", "flock", "sg":
 		return (*reader).withC
-	case "npx", "nix-shell":
-		return (*reader).withText
+	case "nix":
+		return (*reader).nix
 	case "watch":
 		return (*reader).watch
 	case "ssh", "docker", "podman", "kubectl":

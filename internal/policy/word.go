@@ -492,8 +492,12 @@ func (r *reader) written(d Deed, cwd string) []Word {
 
 // named is what dirname and basename say of one path.
 func named(d Deed) (string, bool) {
-	words := operands(d.Args)
-	if len(words) != len(d.Args) || len(words) == 0 || len(words) > 2 || !words[0].Known() || !words[len(words)-1].Known() {
+	args := d.Args
+	if len(args) > 0 && args[0].Text == "--" {
+		args = args[1:]
+	}
+	words := operands(args)
+	if len(words) != len(args) || len(words) == 0 || len(words) > 2 || !words[0].Known() || !words[len(words)-1].Known() {
 		return "", false
 	}
 	switch {

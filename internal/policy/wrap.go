@@ -23,10 +23,10 @@ var wrappers = map[string]wrapper{
 	"strace": {short: "eopPsSuEabIOX"}, "ltrace": {short: "eopsSunlaAF"}, "gdb": {}, "valgrind": {}, "perf": {skip: 1}, "busybox": {}, "toybox": {},
 	"unshare": {short: "SGR", long: "setuid,setgid,root,wd"}, "nsenter": {short: "tSGrw", long: "target,setuid,setgid"}, "systemd-run": {short: "pMuEHPS", long: "property,unit,slice,setenv,working-directory,uid,gid,description"},
 	"systemd-inhibit": {}, "dbus-run-session": {}, "xvfb-run": {short: "nsefpw"}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "prlimit": {}, "numactl": {short: "CmNip"}, "cgexec": {short: "g"}, "fakeroot": {short: "lisub"},
-	"ssh-agent": {short: "aEtPO"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "setpriv": {}, "capsh": {}, "proxychains": {short: "f"}, "proxychains4": {short: "f"}, "torsocks": {}, "rlwrap": {}, "faketime": {skip: 1}, "hyperfine": {}, "bunx": {short: "p", long: "package"}, "pnpx": {}, "choom": {short: "np", long: "adjust,pid"}, "chronic": {}, "cpulimit": {short: "lpePcm", long: "limit,pid,exe,path"}, "run0": {short: "ugD", long: "user,group,chdir,unit,property,description,nice,setenv"}, "entr": {}, "chpst": {short: "ueomdfcrs/"}, "!": {},
+	"ssh-agent": {short: "aEtPO"}, "gosu": {skip: 1}, "su-exec": {skip: 1}, "setpriv": {}, "capsh": {}, "proxychains": {short: "f"}, "proxychains4": {short: "f"}, "torsocks": {}, "rlwrap": {}, "faketime": {skip: 1}, "hyperfine": {}, "shx": {}, "cross-env": {assigns: true}, "choom": {short: "np", long: "adjust,pid"}, "chronic": {}, "cpulimit": {short: "lpePc", long: "limit,pid,exe,path"}, "run0": {short: "ugD", long: "user,group,chdir,unit,property,description,nice,setenv"}, "entr": {}, "chpst": {short: "ueomdfcrs/"}, "!": {},
 }
 
-var subWrappers = map[string][]string{"uv": {"run"}, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "hatch": {"run"}, "bundle": {"exec"}, "npm": {"exec", "x"}, "pnpm": {"exec", "dlx"}, "yarn": {"exec", "dlx"}, "mise": {"exec", "x"}, "conda": {"run"}, "rtk": {"proxy"}, "op": {"run"}, "doppler": {"run"}, "dotenv": {"run"}}
+var subWrappers = map[string][]string{"uv": {"run"}, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "hatch": {"run"}, "bundle": {"exec"}, "mise": {"exec", "x"}, "conda": {"run"}, "rtk": {"proxy"}, "op": {"run"}, "doppler": {"run"}, "dotenv": {"run"}}
 
 func (r *reader) wrapped(name string, w wrapper, args []Word) {
 	r.add(Deed{Program: name, Args: args})
@@ -114,35 +114,67 @@ func (r *reader) withC(name string, args []Word) {
 	r.wrappedRest(wrapper{short: "uwEgs", skip: skip}, args)
 }
 
-// textRunners are programs that a shell reads the value of an option of, and run the one that their words
-// name where they are not given it; nix-shell runs none.
-var textRunners = map[string]struct {
-	options []string
+// launcher is a program that fetches the one that its words name, and runs it.
+type launcher struct {
+	subs  []string // commands of its own that do so; none: it does by itself
+	texts []string // options whose value a shell reads
 	wrapper
-}{
-	"npx":       {[]string{"-c", "--call"}, wrapper{short: "pw", long: "package,workspace"}},
-	"nix-shell": {[]string{"--run", "--command"}, wrapper{}},
 }
 
-func (r *reader) withText(name string, args []Word) {
+var (
+	npmOptions  = wrapper{short: "pwCF", long: "package,workspace,filter,dir,registry,cache,loglevel,prefix,userconfig,globalconfig,script-shell,node-options,from,with,python,index-url,index,spec"}
+	npmTexts    = []string{"-c", "--call"}
+	shellModeOf = []string{"-c", "--shell-mode"}
+	launchers   = map[string]launcher{"npx": {nil, npmTexts, npmOptions}, "npm": {[]string{"exec", "x"}, npmTexts, npmOptions}, "pnpm": {[]string{"exec", "dlx"}, shellModeOf, npmOptions}, "pnpx": {nil, shellModeOf, npmOptions},
+		"yarn": {[]string{"exec", "dlx"}, nil, npmOptions}, "bun": {[]string{"x"}, nil, npmOptions}, "bunx": {nil, nil, npmOptions}, "uvx": {nil, nil, npmOptions}, "pipx": {[]string{"run"}, nil, npmOptions},
+		"nix-shell": {[]string{""}, []string{"--run", "--command"}, wrapper{short: "pA", long: "packages,attr"}}}
+)
+
+func (r *reader) launch(name string, l launcher, args []Word) {
+	if len(l.subs) == 0 {
+		r.add(Deed{Program: name, Args: args})
+	} else {
+		r.plain(name, args)
+	}
+	within := len(l.subs) == 0
+	for len(args) > 0 && args[0].Text != "--" {
+		a := args[0]
+		option, _, given := strings.Cut(a.Text, "=")
+		is := slices.Contains(l.texts, option) || len(l.texts) > 0 && l.texts[0] == "-c" && len(option) > 1 && option[0] == '-' && option[1] != '-' && strings.HasSuffix(option, "c")
+		switch {
+		case is && (given || len(args) > 1):
+			text := tail(a, min(len(a.Text), len(option)+1))
+			if !given {
+				text = args[1]
+			}
+			r.apart(func() { r.text(text, OpaqueEval) })
+			return
+		case len(a.Text) > 1 && a.Text[0] == '-':
+			args = args[min(len(args), 1+r.option(l.wrapper, args)):]
+		case l.subs != nil && l.subs[0] == "": // its words are no program
+			args = args[1:]
+		case !within && !slices.Contains(l.subs, a.Text):
+			return
+		case !within:
+			within, args = true, args[1:]
+		default:
+			r.run(args, OpaqueWrapper)
+			return
+		}
+	}
+	if within && len(args) > 0 {
+		r.run(args[1:], OpaqueWrapper)
+	}
+}
+
+// nix runs what stands behind -c.
+func (r *reader) nix(name string, args []Word) {
 	r.add(Deed{Program: name, Args: args})
 	for i, a := range args {
-		option, _, given := strings.Cut(a.Text, "=")
-		if !slices.Contains(textRunners[name].options, option) {
-			if name == "npx" && !strings.HasPrefix(a.Text, "-") {
-				break // from here on it is the program's
-			}
-			continue
+		if a.Text == "-c" || a.Text == "--command" {
+			r.run(args[i+1:], OpaqueWrapper)
+			return
 		}
-		if given {
-			r.apart(func() { r.text(tail(a, len(option)+1), OpaqueEval) })
-		} else if i+1 < len(args) {
-			r.apart(func() { r.text(args[i+1], OpaqueEval) })
-		}
-		return
-	}
-	if name == "npx" {
-		r.wrappedRest(textRunners[name].wrapper, args)
 	}
 }
 
