@@ -40,12 +40,15 @@ func (w *World) credentials() (out []agentrun.Credential, err error) {
 }
 
 func (s credentialSection) credential(w *World, name string) (agentrun.Credential, error) {
-	c := agentrun.Credential{Name: fleet.Line(name, 40), Env: s.Env, Roles: s.Roles}
+	c := agentrun.Credential{Name: fleet.Line(name, 40), Env: s.Env, From: s.TokenEnv, Roles: s.Roles}
 	switch {
 	case s.Env == "":
 		return c, errors.New(`env: want the variable that it is given as, like "FORGE_TOKEN"`)
 	case len(s.Roles) == 0 || slices.Contains(s.Roles, ""):
 		return c, errors.New("roles: want those whose agents are given it: nobody else is")
+	}
+	if err := agentrun.CheckVariable(s.Env); err != nil {
+		return c, fmt.Errorf("env: %w", err)
 	}
 	var key string
 	var err error

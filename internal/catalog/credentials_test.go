@@ -11,11 +11,12 @@ func TestCredentials(t *testing.T) {
 		good: "",
 		good + "[credential.b]\nenv = \"FORGE_TOKEN\"\nroles = [\"z\"]\ntoken_command = [\"pass\", \"x\"]\n": "",
 		good + "[credential.b]\nenv = \"FORGE_TOKEN\"\nroles = [\"y\"]\ntoken_env = \"T\"\n":                 "custos.toml:6: [credential.b] env: agents of role y are given FORGE_TOKEN by [credential.a] already",
-		good + "[launch]\npass_env = [\"FORGE_TOKEN\"]\n":                                                    "pass_env: FORGE_TOKEN is given by [credential.a], to agents of its roles alone",
+		good + "[launch]\npass_env = [\"REVIEW_TOKEN\"]\n":                                                   "pass_env: REVIEW_TOKEN is of [credential.a]",
+		good + "[launch]\npass_env = [\"FORGE_TOKEN\"]\n":                                                    "pass_env: FORGE_TOKEN is of [credential.a], which agents of its roles alone are given",
 		"[credential.a]\nroles = [\"x\"]\ntoken_env = \"T\"\n":                                               `env: want the variable that it is given as`,
 		"[credential.a]\nenv = \"T\"\ntoken_env = \"T\"\n":                                                   "roles: want those whose agents are given it",
-		"[credential.a]\nenv = \"T\"\nroles = [\"x\"]\n":                                                     "token_file, token_command, token_env: want exactly one",
-		"[credential.a]\nenv = \"PATH\"\nroles = [\"x\"]\ntoken_env = \"T\"\n":                               "env: PATH is not an agent's own to have",
+		"[credential.a]\nenv = \"A_TOKEN\"\nroles = [\"x\"]\n":                                               "token_file, token_command, token_env: want exactly one",
+		"[credential.a]\nenv = \"PATH\"\nroles = [\"x\"]\ntoken_env = \"T\"\n":                               "custos.toml:2: [credential.a] env: want a name of a secret",
 		"[credential.a]\nenv = \"T\"\nrole = [\"x\"]\n":                                                      `unknown key "role"`,
 	} {
 		w, err := world(t, text)

@@ -14,37 +14,56 @@ import (
 type Credential struct {
 	Name  string
 	Env   string   // the variable
+	From  string   // the variable of Custos' own that it is in; "" where it is elsewhere
 	Roles []string // whose agents are given it
 	Read  func(context.Context) (string, error)
 }
 
-// checkCredentials refuses a variable that would reach all agents, or that says how programs are run.
+// CheckVariable refuses a variable that a credential is not to be in: one that says how programs are run
+// would be no secret.
+func CheckVariable(name string) error {
+	secret := slices.ContainsFunc(secretive, func(part string) bool { return strings.Contains(name, part) })
+	switch {
+	case !settable.MatchString(name):
+		return fmt.Errorf("%q is no variable: want A-Z, 0-9 and _", fleet.Line(name, 80))
+	case !secret || steers(name) || strings.HasPrefix(name, "CUSTOS_") || strings.HasPrefix(name, "GIT_"):
+		return fmt.Errorf("want a name of a secret, which has one of %s in it, and not %s", strings.Join(secretive, ", "), name)
+	}
+	return nil
+}
+
+// checkCredentials refuses what would reach all agents.
 func checkCredentials(all []Credential, passEnv []string) error {
 	for _, c := range all {
-		switch {
-		case slices.Contains(passEnv, c.Env):
-			return fmt.Errorf("pass_env: %s is given by [credential.%s], to agents of its roles alone", c.Env, c.Name)
-		case !settable.MatchString(c.Env):
-			return fmt.Errorf("[credential.%s] env: %q is no variable: want A-Z, 0-9 and _", c.Name, fleet.Line(c.Env, 80))
-		case steers(c.Env):
-			return fmt.Errorf("[credential.%s] env: %s is not an agent's own to have", c.Name, c.Env)
+		for _, name := range []string{c.Env, c.From} {
+			if name != "" && slices.Contains(passEnv, name) {
+				return fmt.Errorf("pass_env: %s is of [credential.%s], which agents of its roles alone are given", name, c.Name)
+			}
 		}
 	}
 	return nil
 }
 
-// credentials are those of a registration's role. A variable of another role is refused to it.
+// credentials are those of a registration's role. A variable of another role is refused to it; and what an
+// agent has asked for is given none: whoever chooses role and program would have them all.
 func (l *Launcher) credentials(r fleet.Registration) (mine []Credential, err error) {
 	for _, c := range l.o.Credentials {
 		if slices.Contains(c.Roles, r.Role) && r.Role != "" {
 			mine = append(mine, c)
 		}
 	}
+	_, byAgent := fleet.AgentOf(r.DesiredBy)
+	if len(mine) > 0 && (byAgent || r.Parent != "" && r.Parent != fleet.Overseer && !fleet.IsPerson(r.DesiredBy)) {
+		return nil, Never("agents of role %s are given [credential.%s], and this one was asked for by an agent: a person has to start it", fleet.Line(r.Role, 40), mine[0].Name)
+	}
 	for _, c := range l.o.Credentials {
-		named := func(kv string) bool { name, _, _ := strings.Cut(kv, "="); return name == c.Env }
-		given := slices.ContainsFunc(mine, func(m Credential) bool { return m.Env == c.Env })
-		if !given && slices.ContainsFunc(slices.Concat(r.Env, r.Set), named) {
-			return nil, Never("the variable %s is given to agents of role %s alone, by [credential.%s]", c.Env, strings.Join(c.Roles, ", "), c.Name)
+		named := func(kv string) bool {
+			name, _, _ := strings.Cut(kv, "=")
+			given := slices.ContainsFunc(mine, func(m Credential) bool { return m.Env == name })
+			return name == c.Env && !given || name == c.From && name != ""
+		}
+		if slices.ContainsFunc(slices.Concat(r.Env, r.Set), named) {
+			return nil, Never("a variable of [credential.%s] is given to agents of role %s alone, by itself", c.Name, strings.Join(c.Roles, ", "))
 		}
 	}
 	return mine, nil
