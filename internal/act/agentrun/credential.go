@@ -53,7 +53,7 @@ func (l *Launcher) credentials(r fleet.Registration) (mine []Credential, err err
 		}
 	}
 	_, byAgent := fleet.AgentOf(r.DesiredBy)
-	if len(mine) > 0 && (byAgent || r.Parent != "" && r.Parent != fleet.Overseer && !fleet.IsPerson(r.DesiredBy)) {
+	if len(mine) > 0 && (byAgent || r.Parent != "" && r.Parent != fleet.Overseer && r.DesiredBy != "" && !fleet.IsPerson(r.DesiredBy)) {
 		return nil, Never("agents of role %s are given [credential.%s], and this one was asked for by an agent: a person has to start it", fleet.Line(r.Role, 40), mine[0].Name)
 	}
 	for _, c := range l.o.Credentials {
