@@ -58,7 +58,10 @@ func TestATokenIsOfItsRole(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, w.said.String, func() bool { pid := w.agent("ann").PID; return pid > 0 && pid != first && token(pid) == "tok-second" && !w.acting() })
+	await(t, w.said.String, func() bool {
+		pid := w.agent("ann").PID
+		return pid > 0 && pid != first && token(pid) == "tok-second" && !w.acting()
+	})
 	for _, token := range []string{"tok-first", "tok-second"} {
 		if strings.Contains(w.said.String(), token) {
 			t.Errorf("the log holds %s", token)
