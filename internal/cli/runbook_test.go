@@ -133,7 +133,7 @@ var forWhoChanges = regexp.MustCompile(`[\w.*-]+(/[\w.*-]+)+|\b\w+_test\.go\b|\b
 var ofCheckout = map[string][]string{
 	"edge.md":    {"deploy/edge", "deploy/edge/Dockerfile", "deploy/edge/disinto/.", ".git/info/exclude", "make build"},
 	"install.md": {"./cmd/custos", "./cmd/custos-hook"},
-	"upgrade.md": {"make build"},
+	"upgrade.md": {"make build", "bin/custos", "bin/custos-hook", "bin/custos-shim"}, // which are there once it was built
 }
 
 // linksOf are where the links of a page lead.
