@@ -160,6 +160,9 @@ func (p *pass) found(r *rules.Rule, key fleet.AlertKey, it item) {
 	if broken != "" {
 		p.fail(r.Name, "its summary failed: "+broken)
 	}
+	if old := p.old[key.Rule][key.Subject]; isOpen(old) && old.Summary != "" && summary == r.Wordless() {
+		summary = old.Summary // as it was when it could be told
+	}
 	p.find(r, key, it, summary)
 }
 

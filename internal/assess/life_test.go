@@ -257,3 +257,20 @@ func TestWhatFiresOnKeepsItsCause(t *testing.T) {
 		}
 	}
 }
+
+// What an alert says stays where it cannot be worded anew: what it was found by is not seen just now.
+func TestWordsStayWhereTheyCannotBeToldAnew(t *testing.T) {
+	set := parse(t, logRule("summary = \"'it grows beside ' + string(size(agents)) + ' agents'\""))
+	first := Assess(set, worldWithLog(0, 1000), fleet.Past{})
+	blind := worldWithLog(time.Minute, 1000)
+	blind.Agents.Blind("it took too long")
+	for what, c := range map[string]struct {
+		past fleet.Past
+		want string
+	}{"it was worded": {after(fleet.Past{}, first), first.Alerts[0].Summary}, "it is new": {fleet.Past{}, "big (details not known)"}} {
+		got := Assess(set, blind, c.past)
+		if len(got.Alerts) != 1 || got.Alerts[0].Summary != c.want || got.Findings[0].Summary != c.want {
+			t.Errorf("%s: %q, want %q", what, got.Alerts[0].Summary, c.want)
+		}
+	}
+}

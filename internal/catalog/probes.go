@@ -236,8 +236,14 @@ func (w *World) whereAgentsStand() (dirs []string) {
 	return dirs
 }
 
-// whereOursStandToo adds the folders of agents of ours that run and are of no kind that is detected.
+// whereOursStandToo adds the folders of agents of ours that run and are of no kind that is detected:
+// as they were looked at last, where they were.
 func (w *World) whereOursStandToo() []string {
+	if w.Agents != nil {
+		if dirs, looked := w.Agents.Standing(); looked {
+			return dirs
+		}
+	}
 	dirs := w.whereAgentsStand()
 	if w.Registered == nil {
 		return dirs

@@ -38,8 +38,11 @@ func (r *Rule) Summarize(v *View) (text string, broken string) {
 	case Broken:
 		broken = why
 	}
-	return r.Name + " (details not known)", broken
+	return r.Wordless(), broken
 }
+
+// Wordless is what Summarize says in place of a summary.
+func (r *Rule) Wordless() string { return r.Name + " (details not known)" }
 
 // Evidence lists the values the rule reads, as they are now: at most 12, in the
 // order they are written.

@@ -166,6 +166,7 @@ type Probe struct {
 	heard  map[string][]fleet.HookEvent // by instance, of the last look
 	late   []fleet.HookEvent            // told by Told, which no look has heard
 	waits  map[string]bool              // instances that wait for an answer
+	stand  []string                     // folders that agents stood in at the last look; nil: there was none
 }
 
 // New makes the probe. It fails when a needed option is missing or a text cannot
@@ -367,7 +368,27 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	l.charge(ctx, found)
 	l.listened(found)
 	p.looked, p.at, p.again = true, l.now, cmp.Or(l.redraw(), comesOfAge(found))
+	l.noteStanding(found)
 	return func(s *fleet.Snapshot) { s.Agents.Value = observe.Beside(s.Agents.Value, found) }, deaf
+}
+
+func (l *look) noteStanding(found []fleet.Agent) {
+	dirs := make([]string, 0, len(found))
+	for i := range found {
+		if dir, known := found[i].CWD.Get(); known && l.lives(found[i].Process) {
+			dirs = append(dirs, fleet.RawPath(dir))
+		}
+	}
+	l.newsMu.Lock()
+	defer l.newsMu.Unlock()
+	l.stand = dirs
+}
+
+// Standing lists the folders (raw) in which those agents stand that ran at the last look; false before the first.
+func (p *Probe) Standing() (dirs []string, looked bool) {
+	p.newsMu.Lock()
+	defer p.newsMu.Unlock()
+	return slices.Clone(p.stand), p.stand != nil
 }
 
 // index keeps the process table. A process whose death was told is dead,

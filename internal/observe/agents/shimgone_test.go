@@ -136,3 +136,24 @@ func TestWhatAnEndedInstanceLeftIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Where agents stand is told of those that ran at the last look, of whatever kind; before it, nothing is.
+func TestWhereAgentsStand(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	w.proc(30, 1, "claude").CWD = fleet.Known("/work/b")
+	w.proc(31, 1, "my-wrapper").CWD = fleet.Known("/work/c")
+	b.reg("wrapped", 31)
+	b.reg("ended", 22)
+	b.regs[0].Kind = "generic"
+	b.exits["i-ended"] = exited(0)
+	p := w.probe(t, b.options)
+	if dirs, looked := p.Standing(); looked {
+		t.Errorf("before the first look: %q", dirs)
+	}
+	see(t, p)
+	dirs, looked := p.Standing()
+	slices.Sort(dirs)
+	if want := []string{"/work/b", "/work/c"}; !looked || !slices.Equal(dirs, want) {
+		t.Errorf("they stand in %q, want %q", dirs, want)
+	}
+}

@@ -11,9 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,10 +27,6 @@ const (
 	rarest   = 10 * time.Minute
 	workers  = 2   // worktrees looked at side by side: git and the disk are shared with the agents
 	most     = 200 // overlaps that are told
-
-	// stands is how long it is believed where agents stand: one that has just begun has edited
-	// nothing, and the others are looked for every 30 s, which this is a little less than.
-	stands = 25 * time.Second
 )
 
 // Options of the probe; the tagged one comes from [overlap] of custos.toml.
@@ -54,8 +47,6 @@ type Probe struct {
 	o     Options
 	every time.Duration
 
-	stood map[string]stand  // by the folder of the worktree: where agents stand
-	until time.Time         // when that is asked anew
 	trees map[string]*tree  // by their folder
 	forks map[string]string // by the commits: which they all come from
 	pairs map[string]*pair  // by the folders of both
@@ -88,7 +79,6 @@ func (p *Probe) Spec() observe.Spec {
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	began := p.o.Now()
 	if !began.Before(p.due) {
-		p.stand(began)
 		l := &look{p: p, forks: map[string]string{}, pairs: map[string]*pair{}}
 		l.all(ctx)
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -121,8 +111,10 @@ func (l *look) cannot(what string, err error) {
 
 // all looks at each repository in which agents stand in two worktrees or more.
 func (l *look) all(ctx context.Context) {
+	stood := standing(l.p.o.Standing())
+	l.p.keep(stood)
 	repos := map[string][]*tree{}
-	for top, at := range l.p.stood {
+	for top, at := range stood {
 		t := l.p.trees[top]
 		if t == nil {
 			t = &tree{}
@@ -168,16 +160,10 @@ func standing(folders []string) map[string]stand {
 	return found
 }
 
-// stand asks where agents stand, unless that was told a moment ago and each of the worktrees is
-// still there; and forgets what was known of those that no agent stands in.
-func (p *Probe) stand(now time.Time) {
-	gone := func(s stand) bool { _, err := os.Lstat(filepath.Join(s.place.GitDir, "HEAD")); return err != nil }
-	if now.Before(p.until) && !slices.ContainsFunc(slices.Collect(maps.Values(p.stood)), gone) {
-		return
-	}
-	p.stood, p.until = standing(p.o.Standing()), now.Add(stands)
+// keep forgets what was known of worktrees that no agent stands in.
+func (p *Probe) keep(stood map[string]stand) {
 	for top := range p.trees {
-		if _, still := p.stood[top]; !still {
+		if _, still := stood[top]; !still {
 			delete(p.trees, top)
 		}
 	}

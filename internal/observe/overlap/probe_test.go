@@ -79,7 +79,6 @@ func (w *world) commit(dir string) {
 // look looks, and says what it found: by the names of worktrees.
 func (w *world) look() string {
 	w.t.Helper()
-	w.now = w.now.Add(30 * time.Second)
 	put, err := w.probe.Look(w.t.Context())
 	if err != nil {
 		w.t.Fatalf("cut: %v", err)
@@ -210,30 +209,6 @@ func TestWhoStandsWhere(t *testing.T) {
 	w.put(w.trees[0], "f", strings.Replace(base, "5", "five", 1))
 	w.put(inner, "f", strings.Replace(base, "5", "FIVE", 1))
 	w.is("one within the other", `a+inner hot ["f:5"] soft [] conflicts []`)
-}
-
-// Where agents stand is asked every 30 s, or at once when a worktree is gone: that one is not told as unseen.
-func TestWhereAgentsStandIsBelieved(t *testing.T) {
-	w := newWorld(t, "a", "b")
-	asked, trees := 0, w.trees
-	probe, err := overlap.New(overlap.Options{Standing: func() []string { asked++; return slices.Clone(trees) }, Now: func() time.Time { return w.now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	look := func(wait time.Duration, want int) {
-		t.Helper()
-		w.now = w.now.Add(wait)
-		if _, err := probe.Look(t.Context()); err != nil || asked != want {
-			t.Errorf("asked %d times, want %d; %v", asked, want, err)
-		}
-	}
-	look(0, 1)
-	look(10*time.Second, 1)
-	look(10*time.Second, 1)
-	look(10*time.Second, 2)
-	w.repo.Git(w.repo.Top, "worktree", "remove", trees[1])
-	trees = trees[:1]
-	look(10*time.Second, 3)
 }
 
 // A branch with a root of its own shares nothing with the others, and hides nothing of theirs.
