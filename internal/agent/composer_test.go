@@ -354,3 +354,24 @@ func TestACommandOfGeminiAboveItsMenuIsRead(t *testing.T) {
 		t.Errorf("%q is read where something else stands below", got)
 	}
 }
+
+// What was read of a screen counts while it stands: another text, and another kind, are read anew.
+func TestASeenScreenIsReadAnewWhenItChanges(t *testing.T) {
+	claude, generic := kindOf(t, "claude"), kindOf(t, "codex")
+	state := func(k Kind, seen Seen, text string) fleet.AgentState {
+		return State(Signals{Kind: k, Screen: fleet.Known(text), Seen: seen}).State
+	}
+	idle := Seen{}.Again(claude, claudePrompt)
+	if is := idle.Again(claude, claudePrompt); is.Composer != idle.Composer || state(claude, idle, claudePrompt) != fleet.StateIdle {
+		t.Errorf("the same screen: %+v", is)
+	}
+	if is := state(claude, idle, claudeAsks); is != fleet.StateWaiting {
+		t.Errorf("a dialog after a prompt is read as %s", is)
+	}
+	if is := idle.Again(claude, claudeAsks).Composer; is.IsKnown() {
+		t.Errorf("a dialog has a prompt: %v", is)
+	}
+	if is, want := idle.Again(generic, claudePrompt).Composer, Composer(generic, claudePrompt); is != want {
+		t.Errorf("for another kind: %v, want %v", is, want)
+	}
+}

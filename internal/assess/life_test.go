@@ -264,10 +264,11 @@ func TestWordsStayWhereTheyCannotBeToldAnew(t *testing.T) {
 	first := Assess(set, worldWithLog(0, 1000), fleet.Past{})
 	blind := worldWithLog(time.Minute, 1000)
 	blind.Agents.Blind("it took too long")
+	over := after(after(fleet.Past{}, first), Assess(set, worldWithLog(time.Minute, 1), after(fleet.Past{}, first)))
 	for what, c := range map[string]struct {
 		past fleet.Past
 		want string
-	}{"it was worded": {after(fleet.Past{}, first), first.Alerts[0].Summary}, "it is new": {fleet.Past{}, "big (details not known)"}} {
+	}{"it is another one": {over, "big (details not known)"}, "it was worded": {after(fleet.Past{}, first), first.Alerts[0].Summary}, "it is new": {fleet.Past{}, "big (details not known)"}} {
 		got := Assess(set, blind, c.past)
 		if len(got.Alerts) != 1 || got.Alerts[0].Summary != c.want || got.Findings[0].Summary != c.want {
 			t.Errorf("%s: %q, want %q", what, got.Alerts[0].Summary, c.want)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"custos/internal/agent"
 	"custos/internal/fleet"
 )
 
@@ -47,4 +48,27 @@ func TestProbesThatLookTogetherReadTheLedgerOnce(t *testing.T) {
 		err = nil
 		expect(6)
 	})
+}
+
+// Who is found is of the table that is asked about, and that is searched once.
+func TestWhoIsFoundIsOfItsTable(t *testing.T) {
+	kinds, err := agent.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := func(name string) []fleet.Process {
+		return []fleet.Process{{ID: fleet.ProcessID{PID: 7, Start: 1}, Name: name, Args: []string{name}, State: "S"}}
+	}
+	var d detected
+	claude := table("claude")
+	first := d.in(claude, kinds)
+	if again := d.in(claude, kinds); len(first) != 1 || &again[0] != &first[0] {
+		t.Errorf("asked twice: %v, %v", first, again)
+	}
+	if other := d.in(table("codex"), kinds); len(other) != 1 || other[0].Kind != "codex" {
+		t.Errorf("of another table: %v", other)
+	}
+	if none := d.in(nil, kinds); len(none) != 0 {
+		t.Errorf("of none: %v", none)
+	}
 }

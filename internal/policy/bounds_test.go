@@ -87,3 +87,14 @@ func TestLong(t *testing.T) {
 		})
 	}
 }
+
+// A clone in a temporary folder is no repository that others use, unless another agent works in it.
+func TestRepositoriesInTemporaryFolders(t *testing.T) {
+	l := Places{Worktree: "/home/dev/w", Common: "/home/dev/w/.git", GitDir: "/home/dev/w/.git", Home: "/home/dev", Others: []string{"/tmp/theirs"}}
+	for p, want := range map[string]Class{"/tmp/t/.git": InTemp, "/tmp/theirs/.git": InOthers, "/tmp/theirs/sub/.git": InOthers, "/home/dev/w/v/.git": InWorktree, "/home/dev/w/.git": InGit,
+		"/home/dev/x/.git": InGit, "/home/dev/w/v/.git/hooks/x": InGitHooks} {
+		if is := l.ClassOf(p); is != want {
+			t.Errorf("%s is %s, want %s", p, is, want)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func (l *Launcher) credentials(r fleet.Registration) (mine []Credential, err err
 			return name == c.Env && !given || name == c.From && name != ""
 		}
 		if slices.ContainsFunc(slices.Concat(r.Env, r.Set), named) {
-			return nil, Never("a variable of [credential.%s] is given to agents of role %s alone, by itself", c.Name, strings.Join(c.Roles, ", "))
+			return nil, Never("agents of role %s alone are given [credential.%s]: nobody names %s for an agent", strings.Join(c.Roles, ", "), c.Name, strings.Join(slices.DeleteFunc([]string{c.Env, c.From}, func(s string) bool { return s == "" }), " or "))
 		}
 	}
 	return mine, nil
