@@ -41,6 +41,7 @@ func TestCredentialsAreOfTheirRoles(t *testing.T) {
 		"of the role, and names where it is":                 {fleet.Registration{Role: "reviewer", Env: []string{"REVIEW_TOKEN"}}, "refused"},
 		"of the role, asked for by an agent":                 {fleet.Registration{Role: "reviewer", Parent: "lead", DesiredBy: fleet.ByAgent("lead")}, "refused"},
 		"of the role, asked for by an agent, kept by Custos": {fleet.Registration{Role: "reviewer", Parent: "lead", DesiredBy: fleet.ByCustos}, "refused"},
+		"of the role, asked for by an agent of no record":    {fleet.Registration{Role: "reviewer", DesiredBy: fleet.ByAgent("lead")}, "refused"},
 		"of the role, below an agent":                        {fleet.Registration{Role: "reviewer", Parent: "lead", DesiredBy: "root"}, "FORGE_TOKEN=s3cret"},
 		"of the role, kept by Custos":                        {fleet.Registration{Role: "reviewer", DesiredBy: fleet.ByCustos}, "FORGE_TOKEN=s3cret"},
 		"of another role, asked for by an agent":             {fleet.Registration{Role: "builder", Parent: "lead", DesiredBy: fleet.ByAgent("lead")}, ""},
