@@ -48,7 +48,7 @@ func probeMakers() []probeMaker {
 		{"agents", newAgents},
 		{"git", newGit},
 		{"overlap", func(w *World) (observe.Probe, error) {
-			return probe(w, "overlap", overlap.Options{Standing: w.whereOursStandToo}, overlap.New)
+			return probe(w, "overlap", overlap.Options{Standing: w.stands}, overlap.New)
 		}},
 		{"locks", func(w *World) (observe.Probe, error) {
 			return probe(w, "locks", locks.Options{Home: w.Config.Home}, locks.New)
@@ -175,7 +175,7 @@ func agentsElsewhere(cfg config.Config, nested bool) bool {
 // git is the section [git], which the probe and three actions read.
 func (w *World) git() (gitprobe.Options, error) {
 	known := w.keepsRegistered()
-	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereAgentsStand,
+	o := gitprobe.Options{Home: w.Config.Home, Standing: w.standing, Holding: holding, Discover: w.whereTheyStood,
 		Worked: func() []string { return workedIn(known()) }, Made: func() []string { return madeFor(known()) }, CrashedIn: w.keepsCrashed()}
 	err := w.Config.Section("git", &o)
 	o.Outside = outside(o.ForeignNamespace)
@@ -236,27 +236,40 @@ func (w *World) whereAgentsStand() (dirs []string) {
 	return dirs
 }
 
-// whereOursStandToo adds the folders of agents of ours that run and are of no kind that is detected:
-// as they were looked at last, where they were.
-func (w *World) whereOursStandToo() []string {
+// stands says where agents stand, of whatever kind, and what they were started for: as they were
+// looked at last; before that, folders alone.
+func (w *World) stands() (all []overlap.Stand) {
 	if w.Agents != nil {
-		if dirs, looked := w.Agents.Standing(); looked {
-			return dirs
+		if found, looked := w.Agents.Standing(); looked {
+			for _, at := range found {
+				all = append(all, overlap.Stand(at))
+			}
+			return all
 		}
 	}
-	dirs := w.whereAgentsStand()
-	if w.Registered == nil {
-		return dirs
+	for _, dir := range append(w.whereAgentsStand(), w.whereOursStand()...) {
+		all = append(all, overlap.Stand{Folder: dir})
 	}
+	return all
+}
+
+// whereTheyStood lists the folders of stands, each once.
+func (w *World) whereTheyStood() (dirs []string) {
+	for _, at := range w.stands() {
+		dirs = append(dirs, at.Folder)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// whereOursStand lists the folders of agents that are registered and run.
+func (w *World) whereOursStand() (dirs []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	regs, err := w.registeredLately(ctx)
-	if err != nil {
-		return dirs
-	}
-	procs, err := w.Table.Processes(ctx)
-	if err != nil {
-		return dirs
+	procs, unseen := w.Table.Processes(ctx)
+	if err != nil || unseen != nil {
+		return nil
 	}
 	ours := map[fleet.ProcessID]bool{}
 	for _, r := range regs {
@@ -291,7 +304,7 @@ func newSpending(w *World) (observe.Probe, error) {
 
 func newSelf(w *World) (observe.Probe, error) {
 	return self.New(self.Options{StartedAt: w.StartedAt, PatrolEvery: w.PatrolEvery, LastPatrolAge: w.LastPatrol,
-		Remembered: w.Remembered, Config: w.ConfigTrouble, Socket: w.SocketTrouble, Unwatched: w.Unwatched, Now: w.Now, SearchPath: w.Getenv("PATH"), Standing: w.whereAgentsStand,
+		Remembered: w.Remembered, Config: w.ConfigTrouble, Socket: w.SocketTrouble, Unwatched: w.Unwatched, Now: w.Now, SearchPath: w.Getenv("PATH"), Standing: w.whereTheyStood,
 		Schedules: w.Schedules, Plugins: w.Plugins, Code: w.Code, Receivers: w.Receivers, Landmarks: w.Landmarks, Terminal: func() int { return w.Tmux.Stopped(w.Own.Socket) }, JournalDir: w.Config.JournalDir, StoreFile: w.StoreFile})
 }
 

@@ -65,7 +65,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Kind, "kind", "", "`KIND` of agent: claude, codex, gemini, … (default: by the name of its program)")
 	f.StringVar(&s.Task, "task", "", "the `TASK` it works on: an ID, or words")
 	f.StringVar(&s.Spec, "spec", "", "the `FILE` that says what is to be done")
-	f.StringSliceVar(&s.Files, "files", nil, "a `FILE` it is about, more than once for more")
+	f.StringSliceVar(&s.Files, "files", nil, "a `FILE`, folder or pattern that it is started for, more than once for more: who else changes it is told, and so is it")
 	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is given")
 	f.StringVar(&s.Parent, "parent", "", "`NAME` of the agent it works for")
 	f.IntVar(&s.depth, "depth", 0, "refuse unless this is its `DEPTH` below its parents (which is computed)")

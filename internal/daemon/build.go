@@ -154,7 +154,7 @@ func (s *system) join(p plugIns) {
 		Mirrors: p.people.Mirrors, Windows: p.people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() }, Full: s.disk.says,
 		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Replies: s.replied, Now: now, Host: s.world.From.Host, Every: deliverEvery})
 	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Due: s.due, Holds: s.holds, History: s.ledger, Act: s.actor,
-		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: s.cfg.PatrolEvery, IdleMax: s.cfg.PatrolIdle, Tick: tick, Log: s.o.Log})
+		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: s.cfg.PatrolEvery, IdleMax: s.cfg.PatrolIdle, Tick: tick, Lull: lull, Log: s.o.Log})
 }
 
 // parseRules reads the built-in table, or the one of a recording, and lays the

@@ -15,7 +15,7 @@ import (
 )
 
 // idleFor is how long an idle fleet is watched, and how long it is left to itself before.
-const idleFor, idleAfter = 2 * time.Minute, time.Minute
+const idleFor, idleAfter = 2 * time.Minute, 3 * time.Minute
 
 // BenchmarkIdle is what a daemon costs while nothing happens: the CPU of itself, of the
 // children it waited for and of the tmux server its agents run in, in percent of one

@@ -108,8 +108,11 @@ type system struct {
 	renewed      time.Time     // when that was done last
 }
 
-// tick is how often a pass is made for rules that wait for time.
-const tick = 15 * time.Second
+// tick is how often a pass is made for rules that wait for time; while all is idle, every second time.
+const (
+	tick = 15 * time.Second
+	lull = tick * 3 / 2
+)
 
 // meetFullDisk has people told of it, and a pass find out what cannot be written down.
 func (s *system) meetFullDisk() {

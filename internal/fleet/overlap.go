@@ -12,6 +12,8 @@ type Overlap struct {
 	Hot       []string       `json:"hot,omitempty" help:"files in which both change the same lines, or lines that touch, each with those lines as the commit has them that both come from; sorted"`
 	Soft      []string       `json:"soft,omitempty" help:"files that both change in other places; sorted"`
 	Conflicts Leaf[[]string] `json:"conflicts" help:"files in which what both have committed does not merge"`
+	OfOne     []string       `json:"of_one,omitempty" help:"files that agents of the one were started for (spawn --files), and that the other one changes; sorted"`
+	OfOther   []string       `json:"of_other,omitempty" help:"as of_one, the other way round"`
 	OneIn     []string       `json:"one_in,omitempty" unread:"rules have the agents as its_agents"` // folders that its agents stand in
 	OtherIn   []string       `json:"other_in,omitempty" unread:"as one_in"`
 }

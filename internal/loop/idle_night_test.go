@@ -15,7 +15,9 @@ import (
 // night is the day's ten agents with nothing to do: each is idle, and has no task.
 type night struct {
 	*day
-	dies time.Duration // when the first of them dies; 0: it does not
+	dies    time.Duration // when the first of them dies; 0: it does not
+	blind   bool          // the host is not seen
+	options loop.Options
 }
 
 func (n *night) Snapshot() fleet.Snapshot {
@@ -29,6 +31,9 @@ func (n *night) Snapshot() fleet.Snapshot {
 	if a := &s.Agents.Value[0]; n.dies > 0 && time.Since(n.machine.begun) >= n.dies {
 		a.State, a.Process, a.Pane = fleet.StateCrashed, fleet.ProcessID{}, nil
 	}
+	if n.blind {
+		s.Host.Sight = fleet.Sight{Status: fleet.StatusStale, Why: "a disk hangs"}
+	}
 	return s
 }
 
@@ -39,8 +44,9 @@ func newNight(t *testing.T, every, most time.Duration) *night {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.loop = loop.New(loop.Options{Board: n, Rules: set, Policy: n.policy, History: n.day, Act: n.actor, Journal: n,
-		Touches: func(string) []fleet.PartName { return []fleet.PartName{fleet.PartAgents} }, Every: every, IdleMax: most, Tick: dayTick, Log: slog.New(slog.DiscardHandler)})
+	n.options = loop.Options{Board: n, Rules: set, Policy: n.policy, History: n.day, Act: n.actor, Journal: n,
+		Touches: func(string) []fleet.PartName { return []fleet.PartName{fleet.PartAgents} }, Every: every, IdleMax: most, Tick: dayTick, Log: slog.New(slog.DiscardHandler)}
+	n.loop = loop.New(n.options)
 	return n
 }
 
@@ -83,6 +89,27 @@ func TestIdleNight(t *testing.T) {
 			t.Errorf("%d passes in 12 hours, want one each minute for rules that wait for time", len(n.turns))
 		}
 	})
+}
+
+// TestIdleNightLulls: while every pass is idle, each second moment for rules that wait for time is let go
+// by, and none when something is wrong.
+func TestIdleNightLulls(t *testing.T) {
+	fleettest.WithoutRace(t)
+	for what, c := range map[string]struct {
+		blind bool
+		want  int
+	}{"idle": {false, 90}, "something is not seen": {true, 180}} {
+		synctest.Test(t, func(t *testing.T) {
+			n := newNight(t, time.Hour, time.Hour)
+			n.options.Lull = dayTick * 3 / 2
+			n.loop = loop.New(n.options)
+			n.blind = c.blind
+			n.hours(t, 3*time.Hour)
+			if got := len(n.turns); got < c.want || got > c.want+20 {
+				t.Errorf("%s: %d passes in three hours, want about %d", what, got, c.want)
+			}
+		})
+	}
 }
 
 // TestIdleNightEnds: an agent dies in the middle of the night. The patrol that was

@@ -61,6 +61,7 @@ type Options struct {
 	Every   time.Duration                    // between two patrols
 	IdleMax time.Duration                    // between two patrols at most, while nothing happens; not above Every: it is always Every
 	Tick    time.Duration                    // between two passes for rules that wait for time
+	Lull    time.Duration                    // so long after a pass that was idle such a moment is let go by; 0: none is
 	Log     *slog.Logger
 }
 
@@ -178,7 +179,9 @@ func (l *Loop) turnAround(ctx context.Context, clock <-chan time.Time) {
 		case <-l.wanted:
 			l.patrol(ctx)
 		case <-tick.C:
-			l.pass(ctx, "tick")
+			if !l.pace.lulls(l.o.Lull) {
+				l.pass(ctx, "tick")
+			}
 		case why := <-l.wake:
 			l.pass(ctx, why)
 		}

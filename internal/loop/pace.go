@@ -11,12 +11,15 @@ type pace struct {
 	every   time.Duration // while something happens
 	longest time.Duration // while nothing does; not above every: as often as ever
 
-	mu      sync.Mutex
-	step    time.Duration // from one patrol to the next, as it is now
-	gap     time.Duration // from the last patrol to the one that is due: less than step when something happened since
-	last    time.Time     // the last patrol began
-	stirred bool          // something happened since
-	timer   *time.Timer   // nil: nobody patrols by the clock
+	mu       sync.Mutex
+	step     time.Duration // from one patrol to the next, as it is now
+	gap      time.Duration // from the last patrol to the one that is due: less than step when something happened since
+	last     time.Time     // the last patrol began
+	stirred  bool          // something happened since
+	idle     bool          // the last pass was
+	passedAt time.Time     // it began
+
+	timer *time.Timer // nil: nobody patrols by the clock
 }
 
 // stride is how long after a patrol the next one is due: twice as long as the
@@ -89,9 +92,19 @@ func (p *pace) now() time.Duration {
 	return p.due()
 }
 
+// lulls says whether the last pass was idle, and began less than so long ago.
+func (p *pace) lulls(lull time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.idle && time.Since(p.passedAt) < lull
+}
+
 // passed notes a pass that began at a moment. One that is no patrol and found
 // nothing to do tells nothing of the patrols.
 func (p *pace) passed(patrol bool, began time.Time, idle bool) {
+	p.mu.Lock()
+	p.idle, p.passedAt = idle, began
+	p.mu.Unlock()
 	switch {
 	case patrol:
 		p.patrolled(began, idle)

@@ -36,11 +36,21 @@ func remember(s fleet.Snapshot, past []fleet.AgentRecord) []fleet.AgentRecord {
 	return out
 }
 
+// How old the moment at which an agent was last seen may become in its record: where it has moved
+// since then, and where nothing has, which is what a fleet at its prompts is like.
+const (
+	movedEvery = time.Minute
+	stillEvery = 5 * time.Minute
+)
+
 // same says whether a record tells nothing new.
 func same(old, is fleet.AgentRecord) bool {
-	age := is.LastSeen.Since(old.LastSeen)
+	age, most := is.LastSeen.Since(old.LastSeen), movedEvery
+	if !old.LastSeen.Before(is.Moved) {
+		most = stillEvery
+	}
 	return old.Process == is.Process && old.State == is.State && old.Owner == is.Owner && old.Instance == is.Instance &&
-		old.Cycles == is.Cycles && age >= 0 && age < time.Minute
+		old.Cycles == is.Cycles && age >= 0 && age < most
 }
 
 func record(a fleet.Agent, at fleet.Instant) fleet.AgentRecord {

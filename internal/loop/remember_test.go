@@ -91,8 +91,16 @@ func TestRememberWritesWhatIsNew(t *testing.T) {
 	if got := remember(later(10*time.Second), old); len(got) != 0 {
 		t.Errorf("nothing but time passed, and %v is written", got)
 	}
+	still := later(6 * time.Minute)
+	still.Agents.Value = []fleet.Agent{s.Agents.Value[0]}
+	for d, want := range map[time.Duration]int{2 * time.Minute: 0, 6 * time.Minute: 1} {
+		still.At, still.Agents.Value[0].Still = at.Add(d), fleet.Duration(d)
+		if got := remember(still, old); len(got) != want {
+			t.Errorf("nothing of it moved for %v, and %v is written", d, got)
+		}
+	}
 	if got := remember(later(2*time.Minute), old); len(got) != 1 {
-		t.Error("it is not written for two minutes")
+		t.Error("it moved, and is not written for two minutes")
 	}
 	patrol := later(time.Second)
 	patrol.Patrol = 3

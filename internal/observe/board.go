@@ -68,7 +68,7 @@ func New(o Options) *Board {
 }
 
 // Run has each probe look on its own clock, until ctx ends: at once, then at each
-// multiple of Spec.Every (due). It returns when no look is running any
+// multiple of Spec.Every, or at every second one (due). It returns when no look is running any
 // more but those left behind.
 func (b *Board) Run(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -267,8 +267,9 @@ func (b *Board) look(ctx context.Context, e *entry) bool {
 	go func() {
 		defer close(ended)
 		defer cancel()
-		put, again, err := safely(limited, e.probe)
-		e.expect(again)
+		put, says, err := safely(limited, e.probe)
+		e.expect(says.again)
+		l.calm = says.calm
 		b.tell(e, e.end(l, b.now(), put, awaited(ctx, err)))
 	}()
 	select {

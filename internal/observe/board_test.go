@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -991,6 +992,57 @@ func TestAnEasedProbeRestsByWhatItsLooksTake(t *testing.T) {
 			synctest.Wait()
 			if n < looks*9/10 || n > looks*11/10+1 {
 				t.Errorf("%d looks of %v in 10 s, want about %d", n, took, looks)
+			}
+		})
+	}
+}
+
+// A probe that says that all is calm looks half as often once four looks in a row saw so and nothing
+// else, together with those that look at all moments; it stays fresh. News, trouble, or that it says so
+// no more has it look as ever at once.
+func TestACalmProbeLooksHalfAsOften(t *testing.T) {
+	for what, c := range map[string]struct {
+		fake func(now int, f *observetest.Fake) (observe.Put, error) // now: seconds
+		want string
+	}{
+		"calm": {func(int, *observetest.Fake) (observe.Put, error) { return observetest.Facts("a"), nil }, "[0 10 20 30 40 60 80 100 120 140]"},
+		"not calm": {func(_ int, f *observetest.Fake) (observe.Put, error) {
+			f.Still = false
+			return observetest.Facts("a"), nil
+		}, "[0 10 20 30 40 50 60 70 80 90 100 110 120 130 140]"},
+		"no more": {func(now int, f *observetest.Fake) (observe.Put, error) {
+			f.Still = now < 80
+			return observetest.Facts("a"), nil
+		}, "[0 10 20 30 40 60 80 90 100 110 120 130 140]"},
+		"news": {func(now int, _ *observetest.Fake) (observe.Put, error) {
+			return observetest.Facts(fmt.Sprint(now >= 80)), nil
+		}, "[0 10 20 30 40 60 80 90 100 110 120 140]"},
+		"trouble": {func(now int, _ *observetest.Fake) (observe.Put, error) {
+			return observetest.Facts("a"), map[bool]error{true: io.EOF}[now == 80]
+		}, "[0 10 20 30 40 60 80 90 100 110 120 130 140]"},
+		"it crashes": {func(now int, _ *observetest.Fake) (observe.Put, error) {
+			_ = 1 / (now - 80)
+			return observetest.Facts("a"), nil
+		}, "[0 10 20 30 40 60 80 90 100 110 120 130 140]"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, at := time.Now(), []int{}
+			f := &observetest.Fake{Of: spec, Still: true}
+			f.Do = func(context.Context) (observe.Put, error) {
+				at = append(at, int(time.Since(began).Seconds()))
+				return c.fake(at[len(at)-1], f)
+			}
+			w := world{fake: f, Board: observe.New(observe.Options{Probes: []observe.Probe{f}, Now: clock()})}
+			w.run(t)
+			for time.Since(began) < 145*time.Second {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if s := w.Snapshot().Extra.Status; what == "calm" && s != fleet.StatusOK {
+					t.Errorf("after %v it is %s", time.Since(began), s)
+				}
+			}
+			if got := fmt.Sprint(at); got != c.want {
+				t.Errorf("%s: it looked after %s s, want %s", what, got, c.want)
 			}
 		})
 	}

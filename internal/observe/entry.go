@@ -54,6 +54,7 @@ type entry struct {
 	putAt fleet.Instant // when that look began
 	putOf int           // want at that time
 	sum   uint64        // of what does not move by itself in what was last seen
+	calm  int           // so many looks in a row were calm, and saw the same
 }
 
 // look is one look in progress.
@@ -63,6 +64,7 @@ type look struct {
 	began  fleet.Instant
 	asked  bool
 	left   bool // left behind
+	calm   bool // as the probe says
 }
 
 func newEntry(p Probe, at fleet.Instant, made time.Time) *entry {
@@ -107,14 +109,27 @@ func (e *entry) isLeft() bool { return e.running != nil && e.running.left }
 
 // due is how long it is until the next look: to the next multiple of Spec.Every since the
 // board was made, and half of Spec.Every at least. So looks that are due together are taken
-// together, and read the process table, the panes and the ledger once for all of them.
+// together, and read the process table, the panes and the ledger once for all of them. While
+// all is calm it is every second of those moments.
 func (e *entry) due() time.Duration {
-	every := e.spec.Every
-	wait := every - time.Since(e.made)%every
+	every, passed := e.spec.Every, time.Since(e.made)
+	if wait := 2*every - passed%(2*every); e.isCalm() && wait >= every/2 {
+		return wait
+	}
+	wait := every - passed%every
 	if wait < every/2 {
 		wait += every
 	}
 	return wait
+}
+
+// calmAfter is how many looks in a row have to be calm.
+const calmAfter = 4
+
+func (e *entry) isCalm() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calm >= calmAfter
 }
 
 // rest waits until the next look is due or asked for; false when ctx ended.
@@ -240,6 +255,9 @@ func (e *entry) end(l *look, at fleet.Instant, put Put, err error) bool {
 	if put != nil {
 		e.sum = sum
 	}
+	if e.calm++; !l.calm || now != good || was != now || differs {
+		e.calm = 0
+	}
 	e.settle(l, at, now, err)
 	switch now {
 	case good, partial:
@@ -265,6 +283,7 @@ func (e *entry) abandon(l *look, at fleet.Instant, why error) bool {
 		return false
 	}
 	l.left = true
+	e.calm = 0
 	e.settle(l, at, crashed, why)
 	e.notify()
 	return true
@@ -331,11 +350,17 @@ func isCut(err error) bool {
 	return is
 }
 
+// hints are what a probe says of its newest look.
+type hints struct {
+	again time.Duration // Expecting
+	calm  bool          // Calming
+}
+
 // safely looks, and turns a panic into an error that says where.
-func safely(ctx context.Context, p Probe) (put Put, again time.Duration, err error) {
+func safely(ctx context.Context, p Probe) (put Put, says hints, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			put, again, err = nil, 0, fmt.Errorf("%w: %v (%s)", errPanic, r, culprit(string(debug.Stack())))
+			put, says, err = nil, hints{}, fmt.Errorf("%w: %v (%s)", errPanic, r, culprit(string(debug.Stack())))
 		}
 	}()
 	put, err = p.Look(ctx)
@@ -343,9 +368,12 @@ func safely(ctx context.Context, p Probe) (put Put, again time.Duration, err err
 		err = errEmpty
 	}
 	if x, ok := p.(Expecting); ok && put != nil {
-		again = x.Again()
+		says.again = x.Again()
 	}
-	return put, again, err
+	if x, ok := p.(Calming); ok && put != nil {
+		says.calm = x.Calm()
+	}
+	return put, says, err
 }
 
 // culprit returns the first line of code below the panic, as file:line.

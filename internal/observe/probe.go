@@ -83,6 +83,14 @@ type Expecting interface {
 	Again() time.Duration
 }
 
+// Calming is a Probe that can tell that what it saw needs no look as soon as Spec.Every: where
+// some looks in a row saw so, and nothing else than the one before, it looks half as often.
+type Calming interface {
+	Probe
+	// Calm says so of the newest Look.
+	Calm() bool
+}
+
 // Interval reads an option of a probe that is a duration of more than nothing; empty is other.
 func Interval(key, text string, other time.Duration) (time.Duration, error) {
 	if text == "" {

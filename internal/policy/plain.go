@@ -39,6 +39,7 @@ var outputs = map[string]output{
 	"curl": {[]string{"-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir", "--trace", "--trace-ascii", "--stderr", "--etag-save"}, "AbCcDdEeFHhKmoPQrTtUuwXxYyz"},
 	"wget": {[]string{"-O", "--output-document", "-o", "-a", "-P", "--directory-prefix"}, "aeiBoOtTwQPUlARDIX"},
 	"sort": {[]string{"-o", "--output"}, "kSTto"}, "shuf": {[]string{"-o", "--output"}, "ino"},
+	"7z": {[]string{"-o"}, ""}, "7za": {[]string{"-o"}, ""}, "7zr": {[]string{"-o"}, ""},
 	"zstd": {[]string{"-o"}, "oDM"}, "csplit": {[]string{"-f", "--prefix"}, "fbn"}, "unzip": {[]string{"-d"}, "dPx"},
 	"gcc": {[]string{"-o"}, ""}, "cc": {[]string{"-o"}, ""}, "clang": {[]string{"-o"}, ""}, "go": {[]string{"-o"}, ""}, "pandoc": {[]string{"-o"}, ""}, "openssl": {[]string{"-out"}, ""},
 }
@@ -157,6 +158,9 @@ func (r *reader) effects(name string, args []Word) (out []Touch) {
 	if name == "tar" {
 		return r.tar(args)
 	}
+	if strings.HasPrefix(name, "7z") && len(args) > 0 && slices.Contains([]string{"a", "u", "d", "rn"}, args[0].Text) {
+		e, ok, args = effect{access: Write, which: "first", others: Read}, true, args[1:]
+	}
 	if ok {
 		out = r.apply(e, args)
 	}
@@ -173,10 +177,16 @@ func (r *reader) writer(name string, args []Word) (e effect, writes bool) {
 	all := effect{access: Write, which: "all"}
 	words, formats := formatters[name]
 	switch {
+	case name == "zip" && has(args, "m", "--move"):
+		return effect{access: Write, which: "first", others: Delete, recursive: "r"}, true
+	case (name == "dos2unix" || name == "unix2dos") && has(args, "n", "--newfile"):
+		return effect{access: Write, which: "last", others: Read}, true
 	case packers[name]:
 		return all, !has(args, "clt", "--stdout", "--to-stdout", "--list", "--test")
 	case formats:
-		given := func(a Word) bool { return slices.Contains(words, a.Text) }
+		given := func(a Word) bool {
+			return slices.Contains(words, a.Text) || slices.Contains(words, "-w") && !strings.HasPrefix(a.Text, "--") && has([]Word{a}, "w")
+		}
 		all.certain = true
 		looks := has(args, "", "--check", "--check-only", "--diff", "--dry-run", "--emit") || name == "isort" && has(args, "c")
 		return all, (words == nil || slices.ContainsFunc(args, given)) && !looks
@@ -250,7 +260,7 @@ func target(args []Word) (Word, bool) {
 }
 
 // flags are options that take no value, of whatever program writes what it is given.
-var flags = words("-w -w=true --write -i --fix --fix-only --add-noqa -q --quiet -v --verbose -s -e -r -9 -1")
+var flags = words("-w -w=true -lw -wl --write -i --fix --fix-only --add-noqa -q --quiet -v --verbose -s -e -r -9 -1")
 
 // certain are the operands that cannot be the value of an option: what stands behind one that is not known to
 // take none may be.

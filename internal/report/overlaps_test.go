@@ -58,3 +58,41 @@ func TestAgentsAreWrittenToOfOverlaps(t *testing.T) {
 		}
 	}
 }
+
+// Of files that one was started for and another changes each is written to in its own way; so are both, of both.
+func TestAgentsAreWrittenToOfAssignedFiles(t *testing.T) {
+	at := fleet.Instant{Wall: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), Up: fleet.Duration(time.Hour), Boot: "b"}
+	p := fleet.Pass{Past: fleet.Past{Registrations: []fleet.Registration{{Name: "one"}, {Name: "two"}}}}
+	p.Snapshot.At = at
+	p.Snapshot.Agents = fleet.Part[[]fleet.Agent]{Sight: fleet.Sight{Status: fleet.StatusOK}}
+	for i, name := range []string{"one", "two"} {
+		p.Snapshot.Agents.Value = append(p.Snapshot.Agents.Value, fleet.Agent{Name: name, Process: fleet.ProcessID{PID: i + 1}, CWD: fleet.Known("/t/" + name)})
+	}
+	o := fleet.Overlap{Name: "x", One: "/t/one", Other: "/t/two", OneIn: []string{"/t/one"}, OtherIn: []string{"/t/two"}, OfOne: []string{"a.go"}}
+	p.Assessment.Alerts = []fleet.Alert{{AlertKey: fleet.AlertKey{Rule: assignedFiles, Subject: fleet.Subject{Kind: fleet.KindOverlap, Name: "x"}}, Status: fleet.AlertFiring, Number: 7}}
+	p.Snapshot.Overlaps.Status = fleet.StatusOK
+	said := func() (list []string) {
+		p.Snapshot.Overlaps.Value = []fleet.Overlap{o}
+		keys := map[string]bool{}
+		for _, m := range News(p, nil) {
+			list = append(list, m.To[0]+": "+m.Subject+" | "+strings.ReplaceAll(m.Body, "\n", " | "))
+			keys[m.Key] = true
+		}
+		if len(keys) != len(list) {
+			t.Errorf("two mails have one key: %v", keys)
+		}
+		slices.Sort(list)
+		return list
+	}
+	want := []string{
+		`one: two changes files that you were started for | In a.go | It works in /t/two | Before you commit, agree with it who changes them: custos mail send two "…"`,
+		`two: You change files that one was started for | In a.go | It works in /t/one | Leave them to it, or agree with it before you commit: custos mail send one "…"`,
+	}
+	if got := said(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	o.OfOther = []string{"b.go"}
+	if got := said(); len(got) != 4 || !strings.HasPrefix(got[0], "one: You change files that two was started for | In b.go") {
+		t.Errorf("%q", got)
+	}
+}

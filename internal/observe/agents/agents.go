@@ -147,26 +147,28 @@ type Probe struct {
 	projects  []string      // globs, raw
 	places    []place
 
-	mu      sync.Mutex // one look at a time
-	looked  bool
-	at      fleet.Instant // of the last look
-	again   time.Duration // from the last look to one that is due by itself; 0 for none
-	awake   time.Duration // of the last look
-	memory  map[fleet.ProcessID]*memory
-	screens map[fleet.PaneID]shot
-	marks   map[fleet.ProcessID]mark
-	seen    map[fleet.ProcessID]sighting
-	dead    map[fleet.ProcessID]fleet.Exit
-	streams map[string]*stream // of instances without a terminal
-	given   tampering
-	said    map[string]string // last words of instances that have ended
+	mu         sync.Mutex // one look at a time
+	looked     bool
+	at         fleet.Instant // of the last look
+	again      time.Duration // from the last look to one that is due by itself; 0 for none
+	calm       bool          // all that ran at the last look were idle by their own word
+	awake      time.Duration // of the last look
+	memory     map[fleet.ProcessID]*memory
+	screens    map[fleet.PaneID]shot
+	marks      map[fleet.ProcessID]mark
+	seen       map[fleet.ProcessID]sighting
+	dead       map[fleet.ProcessID]fleet.Exit
+	streams    map[string]*stream // of instances without a terminal
+	given      tampering
+	registries map[string]registryFile // by path, as they were read last
+	said       map[string]string       // last words of instances that have ended
 
 	newsMu sync.Mutex
 	news   []fleet.Exit                 // told by Died, not yet looked at
 	heard  map[string][]fleet.HookEvent // by instance, of the last look
 	late   []fleet.HookEvent            // told by Told, which no look has heard
 	waits  map[string]bool              // instances that wait for an answer
-	stand  []string                     // folders that agents stood in at the last look; nil: there was none
+	stand  []Stand                      // where agents stood at the last look; nil: there was none
 }
 
 // New makes the probe. It fails when a needed option is missing or a text cannot
@@ -283,6 +285,22 @@ func (p *Probe) Again() time.Duration {
 	return p.again
 }
 
+// Calm says whether all that run are idle by their own word: whoever begins something tells that.
+func (p *Probe) Calm() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calm
+}
+
+// ownWord are the sources of what an agent tells itself, at once.
+var ownWord = []string{agent.SourceHook, agent.SourceRegistry, agent.SourceTranscript}
+
+func isCalm(found []fleet.Agent) bool {
+	return !slices.ContainsFunc(found, func(a fleet.Agent) bool {
+		return a.Process.PID != 0 && (a.State != fleet.StateIdle || a.Hint || !slices.Contains(ownWord, a.Source))
+	})
+}
+
 // comesOfAge is in what time the first of the agents that are starting is young no more;
 // 0 where none is.
 func comesOfAge(found []fleet.Agent) (first time.Duration) {
@@ -367,25 +385,40 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	p.given.see(found, l.regs)
 	l.charge(ctx, found)
 	l.listened(found)
-	p.looked, p.at, p.again = true, l.now, cmp.Or(l.redraw(), comesOfAge(found))
+	p.looked, p.at, p.again, p.calm = true, l.now, cmp.Or(l.redraw(), comesOfAge(found)), isCalm(found)
 	l.noteStanding(found)
 	return func(s *fleet.Snapshot) { s.Agents.Value = observe.Beside(s.Agents.Value, found) }, deaf
 }
 
+// Stand is where an agent stands.
+type Stand struct {
+	Folder string   // raw
+	Files  []string // that it was started for (raw), absolute
+}
+
 func (l *look) noteStanding(found []fleet.Agent) {
-	dirs := make([]string, 0, len(found))
+	files := map[string][]string{}
+	for _, r := range l.regs {
+		for _, f := range r.Files {
+			if !filepath.IsAbs(f) {
+				f = filepath.Join(fleet.RawPath(cmp.Or(r.Real, r.Dir)), f)
+			}
+			files[r.Name] = append(files[r.Name], f)
+		}
+	}
+	all := make([]Stand, 0, len(found))
 	for i := range found {
 		if dir, known := found[i].CWD.Get(); known && l.lives(found[i].Process) {
-			dirs = append(dirs, fleet.RawPath(dir))
+			all = append(all, Stand{fleet.RawPath(dir), files[found[i].Name]})
 		}
 	}
 	l.newsMu.Lock()
 	defer l.newsMu.Unlock()
-	l.stand = dirs
+	l.stand = all
 }
 
-// Standing lists the folders (raw) in which those agents stand that ran at the last look; false before the first.
-func (p *Probe) Standing() (dirs []string, looked bool) {
+// Standing lists where those agents stand that ran at the last look; false before the first.
+func (p *Probe) Standing() (all []Stand, looked bool) {
 	p.newsMu.Lock()
 	defer p.newsMu.Unlock()
 	return slices.Clone(p.stand), p.stand != nil

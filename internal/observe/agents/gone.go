@@ -39,7 +39,10 @@ func (l *look) gone(done told) []fleet.Agent {
 		if done.panes[pane.ID] || l.isSucceeded(pane) || !pane.Dead && time.Duration(pane.Age.Or(0)) < settle {
 			continue
 		}
-		if kind, oneShot := agent.CommandKind(l.o.Kinds, pane.StartCommand); kind != "" && l.vacated(pane) {
+		if !l.vacated(pane) {
+			continue
+		}
+		if kind, oneShot := agent.CommandKind(l.o.Kinds, pane.StartCommand); kind != "" {
 			rec, ok := l.diedIn(pane)
 			if !ok {
 				rec = fleet.AgentRecord{Kind: kind, CWD: pane.CWD, OneShot: oneShot}

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
@@ -18,33 +21,66 @@ import (
 // pid, without listing folders. The record may belong to the agent's process or
 // to one below it of the same CLI (the first is then a launcher).
 func (p *Probe) readRegistries(runs []run) map[fleet.ProcessID]agent.Registry {
-	found := map[fleet.ProcessID]agent.Registry{}
+	found, read := map[fleet.ProcessID]agent.Registry{}, map[string]registryFile{}
 	for _, r := range runs {
 		if r.kind.Registry == "" {
 			continue
 		}
 		for _, proc := range r.Tree[:min(len(r.Tree), 4)] {
-			if reg, ok := p.readRegistry(r.kind, proc); ok {
+			if reg, ok := p.readRegistry(r.kind, proc, read); ok {
 				found[r.Process.ID] = reg
 				break
 			}
 		}
 	}
+	p.registries = read
 	return found
 }
 
-func (p *Probe) readRegistry(k agent.Kind, proc fleet.Process) (agent.Registry, bool) {
+// registryFile is what a registry file said when it was read.
+type registryFile struct {
+	stamp fileStamp
+	uid   int
+	says  agent.Registry
+}
+
+func (p *Probe) readRegistry(k agent.Kind, proc fleet.Process, read map[string]registryFile) (agent.Registry, bool) {
 	for _, dir := range p.registriesOf(k) {
-		b, err := readOwn(filepath.Join(dir, strconv.Itoa(proc.ID.PID)+".json"), proc.UID)
+		path := filepath.Join(dir, strconv.Itoa(proc.ID.PID)+".json")
+		f, err := p.registryFile(path, proc.UID)
 		if err != nil {
 			continue
 		}
-		reg, err := agent.ParseRegistry(b)
-		if err == nil && reg.PID == proc.ID.PID && reg.ProcStart == proc.ID.Start {
-			return reg, true // else an orphan: the pid was used before
+		read[path] = f
+		if f.says.PID == proc.ID.PID && f.says.ProcStart == proc.ID.Start {
+			return f.says, true // else an orphan: the pid was used before
 		}
 	}
 	return agent.Registry{}, false
+}
+
+// settled is how long ago a file has to have changed for its times to tell each further change:
+// they go on in steps.
+const settled = time.Second
+
+// registryFile reads one, unless it is as it was when it was read last.
+func (p *Probe) registryFile(path string, uid int) (registryFile, error) {
+	var s unix.Stat_t
+	if err := unix.Lstat(path, &s); err != nil {
+		return registryFile{}, fmt.Errorf("cannot read registry: %w", err)
+	}
+	if was, known := p.registries[path]; known && was.uid == uid && was.stamp == stampOf(s) {
+		return was, nil
+	}
+	b, err := readOwn(path, uid)
+	if err != nil {
+		return registryFile{}, err
+	}
+	f := registryFile{uid: uid}
+	if f.says, err = agent.ParseRegistry(b); err == nil && time.Since(time.Unix(s.Ctim.Unix())) > settled {
+		f.stamp = stampOf(s)
+	}
+	return f, err
 }
 
 // registriesOf are the folders of a kind's registry files.

@@ -2,10 +2,12 @@ package agents
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"custos/internal/agent"
 	"custos/internal/fleet"
 )
 
@@ -137,7 +139,8 @@ func TestWhatAnEndedInstanceLeftIsTold(t *testing.T) {
 	}
 }
 
-// Where agents stand is told of those that ran at the last look, of whatever kind; before it, nothing is.
+// Where agents stand is told of those that ran at the last look, of whatever kind, with what they were
+// started for; before it, nothing is.
 func TestWhereAgentsStand(t *testing.T) {
 	w, b := newWorld(), newLedger()
 	w.proc(30, 1, "claude").CWD = fleet.Known("/work/b")
@@ -145,15 +148,41 @@ func TestWhereAgentsStand(t *testing.T) {
 	b.reg("wrapped", 31)
 	b.reg("ended", 22)
 	b.regs[0].Kind = "generic"
+	b.regs[0].Dir, b.regs[0].Files = "/work/c", []string{"docs", "/work/x/*.go"}
 	b.exits["i-ended"] = exited(0)
 	p := w.probe(t, b.options)
-	if dirs, looked := p.Standing(); looked {
-		t.Errorf("before the first look: %q", dirs)
+	if all, looked := p.Standing(); looked {
+		t.Errorf("before the first look: %q", all)
 	}
 	see(t, p)
-	dirs, looked := p.Standing()
-	slices.Sort(dirs)
-	if want := []string{"/work/b", "/work/c"}; !looked || !slices.Equal(dirs, want) {
-		t.Errorf("they stand in %q, want %q", dirs, want)
+	all, looked := p.Standing()
+	slices.SortFunc(all, func(a, b Stand) int { return strings.Compare(a.Folder, b.Folder) })
+	if want := []Stand{{Folder: "/work/b"}, {"/work/c", []string{"/work/c/docs", "/work/x/*.go"}}}; !looked || !reflect.DeepEqual(all, want) {
+		t.Errorf("they stand in %q, want %q", all, want)
+	}
+}
+
+// All is calm while each that runs is idle by its own word; what a screen, or nothing, tells of is looked at as ever.
+func TestCalm(t *testing.T) {
+	idle := func(source string, state fleet.AgentState, pid int) fleet.Agent {
+		return fleet.Agent{State: state, Source: source, Process: fleet.ProcessID{PID: pid}}
+	}
+	hinted := idle(agent.SourceHook, fleet.StateIdle, 1)
+	hinted.Hint = true
+	for what, c := range map[string]struct {
+		found []fleet.Agent
+		want  bool
+	}{
+		"nobody runs":          {nil, true},
+		"idle by their word":   {[]fleet.Agent{idle(agent.SourceHook, fleet.StateIdle, 1), idle(agent.SourceRegistry, fleet.StateIdle, 2), idle(agent.SourceTranscript, fleet.StateIdle, 3)}, true},
+		"one ended":            {[]fleet.Agent{idle(agent.SourceProcess, fleet.StateCrashed, 0)}, true},
+		"one works":            {[]fleet.Agent{idle(agent.SourceHook, fleet.StateIdle, 1), idle(agent.SourceHook, fleet.StateWorking, 2)}, false},
+		"one asks":             {[]fleet.Agent{idle(agent.SourceHook, fleet.StateWaiting, 2)}, false},
+		"a screen says so":     {[]fleet.Agent{idle("screen", fleet.StateIdle, 2)}, false},
+		"a newer CLI's screen": {[]fleet.Agent{hinted}, false},
+	} {
+		if got := isCalm(c.found); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // stream is what an agent without a terminal told by its output: the part of it
 // that means the same as hook events, and what its turns cost.
 type stream struct {
-	seen   time.Time // the output's last change
+	seen   time.Time // the output's last change, where that is long enough ago to tell each further one (settled)
 	events []fleet.HookEvent
 	cost   fleet.Leaf[int64] // millionths of a dollar
 	tokens fleet.Leaf[int64]
@@ -53,8 +53,11 @@ func (s *stream) changed() time.Time {
 // readStream folds the lines of an output's end. The first may be cut off. No
 // line tells its time: all are taken to be as old as the newest.
 func readStream(kind agent.Kind, instance string, text []byte, at time.Time, now fleet.Instant) *stream {
-	s := &stream{seen: at, answers: map[string]int64{}, cost: fleet.Unknown[int64]("it has not told"), tokens: fleet.Unknown[int64]("it has not told")}
+	s := &stream{answers: map[string]int64{}, cost: fleet.Unknown[int64]("it has not told"), tokens: fleet.Unknown[int64]("it has not told")}
 	when := now.Add(min(0, at.Sub(now.Wall)))
+	if now.Wall.Sub(at) > settled {
+		s.seen = at
+	}
 	for line := range bytes.Lines(text) {
 		events, err := conversation.ReadOutput(kind.Headless.Stream, line)
 		if err != nil {

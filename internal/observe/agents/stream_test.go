@@ -110,3 +110,34 @@ func TestRefusedWithoutATerminal(t *testing.T) {
 		}
 	}
 }
+
+// What is printed within the step of the clock in which the output was read is read, too: its file is as
+// old then as it was. What stands is read once.
+func TestWhatIsPrintedWithinOneStepOfTheClock(t *testing.T) {
+	w, b := newWorld(), newLedger()
+	w.proc(10, 1, "claude", "-p")
+	r := b.reg("a", 10)
+	r.Where, r.Kind, r.Instance = fleet.WhereHeadless, "claude", "i-a"
+	text, at, read := "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n", w.now.Wall, 0
+	p := w.probe(t, func(o *Options) {
+		b.options(o)
+		o.Stream = func(_ string, after time.Time) ([]byte, time.Time, error) {
+			if !at.After(after) {
+				return nil, after, nil
+			}
+			read++
+			return []byte(text), at, nil
+		}
+	})
+	see(t, p)
+	text += "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}\n"
+	if a := see(t, p)["a"]; a.State != fleet.StateIdle {
+		t.Errorf("its turn is over, and it is %s (%s)", a.State, a.Reason)
+	}
+	w.now = w.now.Add(2 * time.Second)
+	see(t, p)
+	read = 0
+	if a := see(t, p)["a"]; a.State != fleet.StateIdle || read > 0 {
+		t.Errorf("what stands was read %d times; it is %s", read, a.State)
+	}
+}

@@ -34,6 +34,8 @@ type fileStamp struct {
 	changed, moved unix.Timespec
 }
 
+func stampOf(s unix.Stat_t) fileStamp { return fileStamp{s.Ino, s.Size, s.Ctim, s.Mtim} }
+
 // see notes at each agent that runs which of its files was changed.
 func (t *tampering) see(found []fleet.Agent, regs []fleet.Registration) {
 	written, by, of := map[string]string{}, map[string]fleet.Instant{}, map[string]fleet.Registration{}
@@ -76,7 +78,7 @@ func (t *tampering) sumOf(path string) sum {
 	if err := unix.Fstat(int(f.Fd()), &s); err != nil || s.Mode&unix.S_IFMT != unix.S_IFREG || s.Size > mostGiven {
 		return sum{text: "is no file that Custos wrote"}
 	}
-	stamp := fileStamp{s.Ino, s.Size, s.Ctim, s.Mtim}
+	stamp := stampOf(s)
 	if was, known := t.seen[path]; known && was.stamp == stamp {
 		return was
 	}

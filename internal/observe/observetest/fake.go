@@ -14,9 +14,10 @@ import (
 // Fake is a probe whose every look is the test's. The zero Fake sees nothing
 // and says that there is nothing.
 type Fake struct {
-	Of observe.Spec
-	Do func(ctx context.Context) (observe.Put, error)
-	To func() time.Duration // what Again says after each look; nil says nothing
+	Of    observe.Spec
+	Do    func(ctx context.Context) (observe.Put, error)
+	To    func() time.Duration // what Again says after each look; nil says nothing
+	Still bool                 // what Calm says
 
 	looks atomic.Int64
 }
@@ -31,6 +32,9 @@ func (f *Fake) Again() time.Duration {
 	}
 	return f.To()
 }
+
+// Calm returns Still.
+func (f *Fake) Calm() bool { return f.Still }
 
 // Look counts, then does what Do does; without Do the thing is absent.
 func (f *Fake) Look(ctx context.Context) (observe.Put, error) {

@@ -22,6 +22,7 @@ func BenchmarkNothingMoved(b *testing.B) {
 	repo.Git(repo.Top, "add", ".")
 	repo.Git(repo.Top, "commit", "-qm", "files")
 	var trees []string
+	var stands []overlap.Stand
 	for i := range 100 {
 		tree := filepath.Join(repo.Dir, fmt.Sprint("t", i))
 		repo.Git(repo.Top, "worktree", "add", "-q", "-b", fmt.Sprint("b", i), tree)
@@ -31,9 +32,10 @@ func BenchmarkNothingMoved(b *testing.B) {
 			}
 		}
 		trees = append(trees, tree)
+		stands = append(stands, overlap.Stand{Folder: tree, Files: []string{filepath.Join(tree, fmt.Sprintf("d%d", i%20)), filepath.Join(tree, "docs/*.md")}})
 	}
 	now := time.Now()
-	p, err := overlap.New(overlap.Options{Standing: func() []string { return trees }, Now: func() time.Time { now = now.Add(time.Hour); return now }})
+	p, err := overlap.New(overlap.Options{Standing: func() []overlap.Stand { return stands }, Now: func() time.Time { now = now.Add(time.Hour); return now }})
 	if err != nil {
 		b.Fatal(err)
 	}

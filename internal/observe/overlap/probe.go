@@ -34,12 +34,18 @@ type Options struct {
 	// Every is the time between two looks; default "10s".
 	Every string `toml:"every" is:"duration 1ms.."`
 
-	// Standing lists the folders (raw) that agents stand in.
-	Standing func() []string `toml:"-"`
+	// Standing lists where agents stand.
+	Standing func() []Stand `toml:"-"`
 	// Git is the reader; default git.New.
 	Git *git.Reader `toml:"-"`
 	// Now is the clock that looks are paced by; default time.Now.
 	Now func() time.Time `toml:"-"`
+}
+
+// Stand is where an agent stands.
+type Stand struct {
+	Folder string   // raw
+	Files  []string // that it was started for (raw): absolute paths, or patterns (path.Match); a folder is all below it
 }
 
 // Probe fills the part "overlaps".
@@ -49,8 +55,8 @@ type Probe struct {
 
 	trees map[string]*tree  // by their folder
 	forks map[string]string // by the commits: which they all come from
-	pairs map[string]*pair  // by the folders of both
-	due   time.Time         // when it may look again
+	pairs map[pairKey]*pair
+	due   time.Time // when it may look again
 	last  []fleet.Overlap
 	cut   string
 }
@@ -67,7 +73,7 @@ func New(o Options) (*Probe, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[string]*pair{}}, nil
+	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[pairKey]*pair{}}, nil
 }
 
 // Spec implements observe.Probe.
@@ -79,7 +85,7 @@ func (p *Probe) Spec() observe.Spec {
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	began := p.o.Now()
 	if !began.Before(p.due) {
-		l := &look{p: p, forks: map[string]string{}, pairs: map[string]*pair{}}
+		l := &look{p: p, forks: map[string]string{}, pairs: map[pairKey]*pair{}}
 		l.all(ctx)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err()
@@ -96,7 +102,7 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 type look struct {
 	p     *Probe
 	forks map[string]string
-	pairs map[string]*pair
+	pairs map[pairKey]*pair
 	found []fleet.Overlap
 
 	mu   sync.Mutex
@@ -120,7 +126,7 @@ func (l *look) all(ctx context.Context) {
 			t = &tree{}
 			l.p.trees[top] = t
 		}
-		t.place, t.in = at.place, at.folders
+		t.place, t.in, t.assigned = at.place, at.folders, at.assigned
 		repos[at.place.Common] = append(repos[at.place.Common], t)
 	}
 	for _, common := range sorted(repos) {
@@ -139,25 +145,44 @@ func (l *look) all(ctx context.Context) {
 
 // stand is a worktree that agents stand in.
 type stand struct {
-	place   git.Place
-	folders []string
+	place    git.Place
+	folders  []string
+	assigned []string // patterns, as from its top
 }
 
-// standing finds the worktrees of folders, each its own innermost one. A folder that is in none, or
-// whose repository is broken, is in no two.
-func standing(folders []string) map[string]stand {
-	slices.Sort(folders)
+// standing finds the worktrees that agents stand in, each its own innermost one. A folder that is in
+// none, or whose repository is broken, is in no two.
+func standing(all []Stand) map[string]stand {
 	found := map[string]stand{}
-	for _, folder := range slices.Compact(folders) {
+	for folder, files := range byFolder(all) {
 		place, err := git.Find(folder)
 		if err != nil || place.Bare {
 			continue
 		}
 		s := found[place.Top]
 		s.place, s.folders = place, append(s.folders, fleet.Path(folder))
+		s.assigned = append(s.assigned, within(place, files)...)
 		found[place.Top] = s
 	}
+	for top, s := range found {
+		s.folders, s.assigned = unique(s.folders), unique(s.assigned)
+		found[top] = s
+	}
 	return found
+}
+
+// byFolder lists what the agents in each folder were started for: any number may stand in one.
+func byFolder(all []Stand) map[string][]string {
+	files := map[string][]string{}
+	for _, at := range all {
+		files[at.Folder] = append(files[at.Folder], at.Files...)
+	}
+	return files
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // keep forgets what was known of worktrees that no agent stands in.
@@ -206,9 +231,7 @@ func (l *look) repo(ctx context.Context, trees []*tree) {
 	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error { return t.edit(ctx, l.p.o.Git, base) })
 	for i, one := range trees {
 		for _, other := range trees[i+1:] {
-			if paths := one.shares(other); len(paths) > 0 {
-				l.pair(ctx, base, one, other, paths)
-			}
+			l.pair(ctx, base, one, other)
 		}
 	}
 }

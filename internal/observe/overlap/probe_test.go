@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ type world struct {
 	t     *testing.T
 	repo  *gittest.Repo
 	trees []string
+	files map[string][]string // that the agent of a worktree was started for
 	probe *overlap.Probe
 	now   time.Time
 	ran   string // a line for each process of git
@@ -44,11 +44,18 @@ func newWorld(t *testing.T, trees ...string) *world {
 		t.Fatal(err)
 	}
 	var err error
-	w.probe, err = overlap.New(overlap.Options{Standing: func() []string { return slices.Clone(w.trees) }, Git: git.New(git.Options{Binary: script}), Now: func() time.Time { return w.now }})
+	w.probe, err = overlap.New(overlap.Options{Standing: w.standing, Git: git.New(git.Options{Binary: script}), Now: func() time.Time { return w.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func (w *world) standing() (all []overlap.Stand) {
+	for _, dir := range w.trees {
+		all = append(all, overlap.Stand{Folder: dir, Files: w.files[dir]})
+	}
+	return all
 }
 
 func (w *world) add(name, from string) string {
@@ -87,7 +94,11 @@ func (w *world) look() string {
 	put(&s)
 	var said []string
 	for _, o := range s.Overlaps.Value {
-		said = append(said, fmt.Sprintf("%s+%s hot %q soft %q conflicts %q", filepath.Base(o.One), filepath.Base(o.Other), o.Hot, o.Soft, o.Conflicts.Or([]string{"?"})))
+		line := fmt.Sprintf("%s+%s hot %q soft %q conflicts %q", filepath.Base(o.One), filepath.Base(o.Other), o.Hot, o.Soft, o.Conflicts.Or([]string{"?"}))
+		if len(o.OfOne)+len(o.OfOther) > 0 {
+			line += fmt.Sprintf(" of one %q of other %q", o.OfOne, o.OfOther)
+		}
+		said = append(said, line)
 	}
 	return strings.Join(said, "\n")
 }
@@ -246,7 +257,7 @@ func TestABrokenOneIsTold(t *testing.T) {
 func TestCostlyLooksAreRare(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	start, asked := w.now, 0
-	probe, err := overlap.New(overlap.Options{Standing: func() []string { asked++; return w.trees }, Now: func() time.Time { w.now = w.now.Add(time.Second); return w.now }})
+	probe, err := overlap.New(overlap.Options{Standing: func() []overlap.Stand { asked++; return w.standing() }, Now: func() time.Time { w.now = w.now.Add(time.Second); return w.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,6 +269,33 @@ func TestCostlyLooksAreRare(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("looked %d times in three minutes at what takes a second", asked)
 	}
+}
+
+// What an agent was started for, and another changes, is told, whether or not it has changed it, too:
+// by path, folder or pattern, from its worktree or from the main one; not what both were started for.
+func TestWhatAnotherWasStartedFor(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	a, b := w.trees[0], w.trees[1]
+	w.files = map[string][]string{a: {filepath.Join(a, "deep"), filepath.Join(w.repo.Top, "x*.go"), a, "/elsewhere/f"}, b: {filepath.Join(b, "f")}}
+	w.put(a, "deep/er/g", strings.Replace(base, "1", "one", 1))
+	w.put(b, "f", strings.Replace(base, "1", "one", 1))
+	w.is("each changes its own", "")
+	w.put(b, "deep/er/g", strings.Replace(base, "9", "nine", 1))
+	w.put(b, "x1.go", "new")
+	w.is("one changes the other's", `a+b hot [] soft ["deep/er/g"] conflicts [] of one ["deep/er/g" "x1.go"] of other []`)
+	w.processes()
+	w.is("again", `a+b hot [] soft ["deep/er/g"] conflicts [] of one ["deep/er/g" "x1.go"] of other []`)
+	if ran := w.processes(); ran != "" {
+		t.Errorf("nothing moved, and it ran\n%s", ran)
+	}
+	w.put(w.trees[2], "f", strings.Replace(base, "9", "nine", 1))
+	w.files[w.trees[2]] = nil
+	w.is("a third one", `a+b hot [] soft ["deep/er/g"] conflicts [] of one ["deep/er/g" "x1.go"] of other []
+b+c hot [] soft ["f"] conflicts [] of one ["f"] of other []`)
+	w.files[b] = append(w.files[b], filepath.Join(b, "deep/er"))
+	w.files[w.trees[2]] = w.files[b]
+	w.repo.Git(w.trees[2], "checkout", "-q", ".")
+	w.is("both were started for it", `a+b hot [] soft ["deep/er/g"] conflicts [] of one ["x1.go"] of other []`)
 }
 
 // A probe that cannot be set up says why.

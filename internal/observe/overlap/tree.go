@@ -17,6 +17,8 @@ type tree struct {
 	place git.Place
 	in    []string // folders that they stand in, as shown
 
+	assigned []string // what they were started for: patterns, as from its top
+
 	index uint64   // what head and files rest on
 	head  string   // commit
 	files []string // that git tracks, and their folders

@@ -161,10 +161,10 @@ func (c *control) greet(ctx context.Context) error {
 // server pile up what it would be told.
 const question = `list-panes -a -F "#{session_id}\t#{pane_id}\t#{pane_dead}\t#{window_activity}\t#{=200:pane_title}"` + "\n"
 
-// Glimpses are taken as often as a thousandth of the time allows, within bounds. A pane takes
+// Glimpses are taken as often as a two-thousandth of the time allows, within bounds. A pane takes
 // 20 microseconds at most: what an answer took beyond that, it waited for the processor.
 const (
-	glimpseShare  = 1000
+	glimpseShare  = 2000
 	paneTakes     = 20 * time.Microsecond
 	glimpseOften  = time.Second
 	glimpseSeldom = 10 * time.Second

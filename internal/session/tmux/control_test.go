@@ -34,7 +34,7 @@ func TestAnswersAreNotNotifications(t *testing.T) {
 	}
 }
 
-// Glimpses take a thousandth of the time, but for very few and very many panes. That an answer
+// Glimpses take a two-thousandth of the time, but for very few and very many panes. That an answer
 // came late, because the machine is busy, does not make a few panes many.
 func TestPause(t *testing.T) {
 	for _, c := range []struct {
@@ -42,8 +42,8 @@ func TestPause(t *testing.T) {
 		panes int
 		want  time.Duration
 	}{
-		{0, 200, time.Second}, {300 * time.Microsecond, 200, time.Second}, {4 * time.Millisecond, 200, 4 * time.Second}, {time.Minute, 1000, 10 * time.Second},
-		{8 * time.Millisecond, 5, time.Second}, {8 * time.Millisecond, 60, 1200 * time.Millisecond}, {time.Minute, 0, time.Second},
+		{0, 200, time.Second}, {300 * time.Microsecond, 200, time.Second}, {4 * time.Millisecond, 200, 8 * time.Second}, {time.Minute, 1000, 10 * time.Second},
+		{8 * time.Millisecond, 5, time.Second}, {8 * time.Millisecond, 60, 2400 * time.Millisecond}, {time.Minute, 0, time.Second},
 	} {
 		if got := pause(c.took, c.panes); got != c.want {
 			t.Errorf("%d panes after %s: %s, want %s", c.panes, c.took, got, c.want)
