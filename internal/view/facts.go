@@ -60,7 +60,7 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Sessions.Value, fleet.Pane.Place, of.Name, paneFacts)
 	case fleet.KindAgent:
 		return found(s.Agents.Value, func(a fleet.Agent) string { return a.Name }, of.Name,
-			func(a fleet.Agent) []string { return agentFacts(s.Now(a)) })
+			func(a fleet.Agent) []string { return append(agentFacts(s.Now(a)), agentOverlaps(s, a)...) })
 	case fleet.KindRepo:
 		return found(s.Repos.Value.Repos, func(r fleet.Repo) string { return r.Path }, of.Name, func(r fleet.Repo) []string { return []string{repoLine(r)} })
 	case fleet.KindWorktree:
