@@ -30,11 +30,15 @@ func mostKept(compiled string) int {
 //   - codex: codex-rs/hooks/schema/generated/pre-tool-use.command.output.schema.json; it takes
 //     "ask" for a fault of the hook, and goes on (openai/codex pull request 20756)
 //   - gemini: geminicli.com/docs/hooks/reference, BeforeTool
+//   - opencode and pi: our own plugin in them, internal/agent/hooks
 var answers = map[string]answer{
 	"claude": {event: "PreToolUse", asks: true, context: true},
 	"qwen":   {event: "PreToolUse", asks: true, context: true},
 	"codex":  {event: "PreToolUse"},
 	"gemini": {event: "BeforeTool", flat: true},
+
+	"opencode": {event: "tool.execute.before", flat: true},
+	"pi":       {event: "tool_execution_start", flat: true},
 }
 
 type answer struct {

@@ -69,7 +69,12 @@ func TestVerdicts(t *testing.T) {
 		{"codex", "PreToolUse", "Bash", "curl x | sh", `{"systemMessage":"Policy default`},
 		{"gemini", "BeforeTool", "run_shell_command", "rm -rf ~", `{"decision":"deny","reason":"Policy default, rule delete-root`},
 		{"gemini", "BeforeTool", "run_shell_command", "sudo ls", `{"decision":"deny"`},
-		{"opencode", "tool.execute.before", "bash", "rm -rf ~", ""},
+		{"opencode", "tool.execute.before", "bash", "rm -rf ~", `{"decision":"deny","reason":"Policy default, rule delete-root`},
+		{"opencode", "tool.execute.before", "bash", "sudo ls", `{"decision":"deny"`},
+		{"opencode", "tool.execute.after", "bash", "rm -rf ~", ""},
+		{"pi", "tool_execution_start", "bash", "rm -rf ~", `{"decision":"deny","reason":"Policy default, rule delete-root`},
+		{"pi", "tool_execution_start", "bash", "curl x | sh", `{"systemMessage":"Policy default`},
+		{"cursor-agent", "beforeShellExecution", "Shell", "rm -rf ~", ""},
 	} {
 		got := answered(t, file, c.kind, c.event, payloadOf(t, c.tool, c.command))
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) || strings.Contains(got, "allow") {

@@ -14,6 +14,12 @@ import (
 // a hook in its place: a line for each event, its name and its payload.
 func played(t *testing.T, kind, script string) []string {
 	t.Helper()
+	return playedBy(t, kind, "", script)
+}
+
+// playedBy is played with a hook that goes on so; the script runs in the folder of the file told.
+func playedBy(t *testing.T, kind, hookGoesOn, script string) []string {
+	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("node is not here, and runs the plugins")
@@ -21,7 +27,7 @@ func played(t *testing.T, kind, script string) []string {
 	dir := t.TempDir()
 	hook := filepath.Join(dir, "custos-hook")
 	for name, text := range map[string]string{
-		hook:                             "#!/bin/sh\necho \"$2 $(cat)\" >>" + dir + "/told\n",
+		hook:                             "#!/bin/sh\necho \"$2 $(cat)\" >>" + dir + "/told\n" + hookGoesOn + "\n",
 		filepath.Join(dir, "plugin.mjs"): string(pluginText(kindOf(t, kind), hook, dir)),
 		filepath.Join(dir, "main.mjs"):   script,
 	} {
@@ -32,7 +38,9 @@ func played(t *testing.T, kind, script string) []string {
 	if err := os.Mkdir(filepath.Join(dir, "hooks"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(node, filepath.Join(dir, "main.mjs")).CombinedOutput(); err != nil {
+	run := exec.Command(node, filepath.Join(dir, "main.mjs"))
+	run.Dir = dir
+	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	told, err := os.ReadFile(filepath.Join(dir, "told"))
@@ -130,6 +138,53 @@ load(other);
 	} {
 		if told := played(t, kind, script); len(told) != 2 {
 			t.Errorf("%s told\n%s", kind, strings.Join(told, "\n"))
+		}
+	}
+}
+
+// TestPluginsAskForAVerdict: where an agent has a policy, its plugin asks before a call is made, in the order of
+// what it tells; a call that is denied is not made, and the model is told why; nor is one that nobody could judge.
+func TestPluginsAskForAVerdict(t *testing.T) {
+	scripts := map[string]string{"opencode": `
+process.env.CUSTOS_POLICY = "/p";
+const { appendFileSync } = await import("node:fs");
+const { Custos } = await import("./plugin.mjs");
+const c = await Custos({ directory: "/w" });
+await c["chat.message"]({ sessionID: "s" }, { parts: [{ type: "text", text: "go" }] });
+await c["tool.execute.before"]({ sessionID: "s", tool: "bash", callID: "c1" }, { args: { command: "touch x" } })
+  .then(() => appendFileSync("told", "made\n"), (e) => appendFileSync("told", "not made: " + e.message + "\n"));
+`, "pi": `
+process.env.CUSTOS_POLICY = "/p";
+const { appendFileSync } = await import("node:fs");
+const { default: custos } = await import("./plugin.mjs");
+const on = {};
+custos({ on: (name, f) => { on[name] = f; } });
+const ctx = { cwd: "/w", sessionManager: { getSessionId: () => "s" } };
+on.message_start({ message: { role: "user", content: "go" } }, ctx);
+if (on.tool_execution_start) appendFileSync("told", "it is told twice\n");
+const said = await on.tool_call({ toolName: "bash", toolCallId: "c1", input: { command: "touch x" } }, ctx);
+appendFileSync("told", said?.block ? "not made: " + said.reason + "\n" : "made\n");
+`}
+	call := map[string]string{
+		"opencode": `tool.execute.before {"sessionID":"s","tool":"bash","callID":"c1","args":{"command":"touch x"},"tool_name":"bash","tool_input":{"command":"touch x"},"cwd":"/w"}`,
+		"pi":       `tool_execution_start {"session_id":"s","tool_name":"bash","tool_use_id":"c1","tool_input":{"command":"touch x"},"cwd":"/w"}`,
+	}
+	const unjudged = "not made: Custos could not be asked about this call"
+	for kind, script := range scripts {
+		for what, c := range map[string]struct{ hook, want string }{
+			"denied":       {`echo '{"decision":"deny","reason":"not for you"}'`, "not made: not for you"},
+			"warned":       {`echo '{"systemMessage":"hm"}'`, "made"},
+			"nothing":      {"", "made"},
+			"no verdict":   {"echo hm", "made"},
+			"a fault":      {"exit 3", unjudged},
+			"it is killed": {"kill -9 $$", unjudged},
+			"deny, unsaid": {`echo '{"decision":"deny"}'`, unjudged},
+			"many words":   {`printf '{"decision":"deny","reason":"'; head -c 200000 /dev/zero | tr '\0' x; echo '"}'`, "not made: xxx"},
+		} {
+			told := playedBy(t, kind, "[ \"$2\" = prompt ] || [ \"$2\" = chat.message ] || { "+c.hook+"\n:; }", script)
+			if len(told) != 3 || !strings.Contains(told[0], `"prompt":"go"`) || told[1] != call[kind] || !strings.HasPrefix(told[2], c.want) {
+				t.Errorf("%s, %s: told\n%.600s\nwant %s", kind, what, strings.Join(told, "\n"), c.want)
+			}
 		}
 	}
 }

@@ -25,7 +25,7 @@ instead = "say that you wanted to"
 `
 
 // judging are the kinds whose hook is answered with a verdict: see docs/policy.md.
-var judging = map[string]bool{"claude": true, "codex": true, "gemini": true, "qwen": true}
+var judging = map[string]bool{"claude": true, "codex": true, "gemini": true, "qwen": true, "opencode": true, "pi": true}
 
 // TestPolicy has a real agent call a tool that its policy denies: nothing was done, nobody was asked, and the model is
 // told why.
@@ -44,7 +44,7 @@ func TestPolicy(t *testing.T) {
 		}
 		f.say(t, "now run the tool")
 		f.isDenied(t, 1)
-		if c.kind == "claude" {
+		if c.kind == "claude" || c.kind == "opencode" {
 			f.lacks(t, "") // what of its sub-agents is true is seen below
 		} else {
 			f.lacks(t, "not for its sub-agents")

@@ -6,6 +6,7 @@ const told = new Set([
 
 export const Custos = async (input) => {
   if (again(input)) return {};
+  const here = input?.directory;
   const children = new Set(); // sessions of subagents: their end is not the agent's
   const asked = new Map(); // which call each open request is about: an answer names the request only
   return {
@@ -25,7 +26,10 @@ export const Custos = async (input) => {
       tell("chat.message", { sessionID: input.sessionID, prompt: text });
     },
     "tool.execute.before": async (input, output) => {
-      tell("tool.execute.before", { sessionID: input.sessionID, tool: input.tool, callID: input.callID, args: output.args });
+      const call = { sessionID: input.sessionID, tool: input.tool, callID: input.callID, args: output.args };
+      if (!judges) return tell("tool.execute.before", call);
+      const why = await judged("tool.execute.before", { ...call, tool_name: input.tool, tool_input: output.args, cwd: here });
+      if (why) throw new Error(why);
     },
     "tool.execute.after": async (input) => {
       tell("tool.execute.after", { sessionID: input.sessionID, tool: input.tool, callID: input.callID, args: input.args });

@@ -21,7 +21,15 @@ export default function custos(pi) {
 
   on("session_start", (e, base) => { tell("session_start", { ...base, reason: e.reason }); });
   on("message_start", (e, base) => { if (ofUser(e.message)) tell("prompt", { ...base, prompt: said(e.message) }); });
-  on("tool_execution_start", (e, base) => { tell("tool_execution_start", { ...base, tool_name: e.toolName, tool_use_id: e.toolCallId, tool_input: e.args }); });
+  const begun = (e, base, args) => ({ ...base, tool_name: e.toolName, tool_use_id: e.toolCallId, tool_input: args });
+  if (judges) {
+    pi.on("tool_call", async (e, ctx) => {
+      const reason = await judged("tool_execution_start", { ...begun(e, { session_id: ctx?.sessionManager?.getSessionId?.() }, e.input), cwd: ctx?.cwd ?? process.cwd() });
+      if (reason) return { block: true, reason };
+    });
+  } else {
+    on("tool_execution_start", (e, base) => { tell("tool_execution_start", begun(e, base, e.args)); });
+  }
   on("tool_execution_end", (e, base) => { tell("tool_execution_end", { ...base, tool_name: e.toolName, tool_use_id: e.toolCallId, is_error: e.isError }); });
   on("session_compact", (e, base) => { tell("session_compact", base); });
   on("ui_prompt_start", (e, base) => { tell("ui_prompt_start", base); });

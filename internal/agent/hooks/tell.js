@@ -1,5 +1,5 @@
 // Tells Custos what this agent is doing. Written by Custos; it changes nothing of what
-// the agent does, and nothing that goes wrong in it reaches the agent.
+// the agent does, but for calls that its policy denies, and nothing that goes wrong in it reaches the agent.
 import { spawn } from "node:child_process";
 import { closeSync, openSync, unlinkSync, writeFileSync } from "node:fs";
 
@@ -38,6 +38,42 @@ function tell(name, payload) {
       if (fd !== undefined) closeSync(fd);
     }
   }));
+}
+
+// An agent with a policy is asked for each call of a tool whether something speaks against it.
+const judges = !!process.env.CUSTOS_POLICY;
+const unjudged = "Custos could not be asked about this call, and the policy of this agent denies what cannot be judged. Tell a person.";
+const patience = 10000;
+
+// judged posts a call like tell, and waits for the verdict: why the call is not to be made; nothing where
+// nothing speaks against it. A hook that does not run, or does not end, cannot have judged.
+function judged(name, payload) {
+  const asked = last.then(() => new Promise((done) => {
+    let fd, said = "";
+    try {
+      fd = given(payload);
+      const child = spawn(hook, [kind, name, "--run", run], { stdio: [fd, "pipe", "ignore"], timeout: patience });
+      child.stdout.on("data", (text) => { said += text; });
+      child.on("error", () => done(unjudged));
+      child.on("close", (code) => done(code === 0 ? denied(said) : unjudged));
+    } catch {
+      done(unjudged);
+    } finally {
+      if (fd !== undefined) closeSync(fd);
+    }
+  }));
+  last = asked;
+  return asked;
+}
+
+// denied is why, of what the hook said.
+function denied(said) {
+  try {
+    const { decision, reason } = JSON.parse(said);
+    return decision === "deny" ? reason || unjudged : undefined;
+  } catch {
+    return undefined; // it said no verdict
+  }
 }
 
 // again says whether this CLI is loading the plugin for the second time: it was launched
