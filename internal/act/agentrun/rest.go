@@ -14,6 +14,9 @@ import (
 // housekeeping of an event loop.
 const minTraffic = 4096
 
+// step is what the kernel tells of processor time in: one alone may be what was used before.
+const step = 10 * time.Millisecond
+
 // Rest says how still an agent has to be before a rule may disturb it.
 type Rest struct {
 	Watch  time.Duration // how long it is watched
@@ -91,7 +94,7 @@ func still(before, after []proc.Member, took time.Duration, maxCPU float64) erro
 	if len(after) < len(before) {
 		return Refused("it works: %d of its processes have just ended", len(before)-len(after))
 	}
-	if percent := 100 * float64(used) / float64(took); percent > maxCPU {
+	if percent := 100 * float64(used) / float64(took); percent > maxCPU && used > step {
 		return Refused("it works: it used %.0f %% of a core in the last moment", percent)
 	}
 	return nil
