@@ -77,13 +77,30 @@ func TestTwoAgentsChangeTheSameLines(t *testing.T) {
 			t.Errorf("%s was told %d times", name, n)
 		}
 	}
-	s := &api.SpawnRequest{Kind: "generic", Argv: []string{"sleep", "1000"}, Worktree: true, Repo: repo, Dir: tree("three")}
+	s := &api.SpawnRequest{Kind: "generic", Argv: []string{"sleep", "1000"}, Worktree: true, Repo: repo, Dir: tree("three"), Files: []string{"guide"}}
 	if o := w.order(api.OrderRequest{Do: "spawn", Agent: "three", Spawn: s}); o.State != "done" {
 		t.Fatalf("spawn three: %+v\n%s", o, w.said)
+	}
+	if err := os.Mkdir(filepath.Join(tree("two"), "guide"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tree("two"), "guide", "a.md"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	file(tree("three"), "1\n2\n3\n4\nfive\n")
 	file(tree("two"), "1\n2\nTHREE\n4\nFIVE\n")
 	await(t, w.said.String, func() bool {
 		return slices.ContainsFunc(w.alerts("agents-edit-same-lines"), func(a api.Alert) bool { return a.Summary == "three, two change the same lines of main.go:5" })
+	})
+	await(t, w.said.String, func() bool {
+		return slices.ContainsFunc(w.alerts("agent-edits-assigned-files"), func(a api.Alert) bool {
+			return a.Summary == "three, two: one changes what another was started for: guide/a.md"
+		})
+	})
+	await(t, w.said.String, func() bool {
+		mails, err := w.client().Mails(t.Context(), "two", true)
+		return err == nil && slices.ContainsFunc(mails.Mail, func(m api.Mail) bool {
+			return m.Subject == "You change files that three was started for" && strings.Contains(m.Body, "guide/a.md")
+		})
 	})
 }
