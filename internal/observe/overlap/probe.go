@@ -4,7 +4,8 @@
 //
 // What has not moved costs no process: of every file that git tracks, and of its folder, time and
 // size are looked at, and git is asked about a worktree only when one of them is another. Where that
-// alone would take more than a hundredth of a core, it is done less often, down to every ten minutes.
+// alone would take more than a hundredth of a core, it is done less often, down to every ten minutes;
+// where something moved, a tenth.
 package overlap
 
 import (
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"custos/internal/fleet"
@@ -23,7 +25,9 @@ import (
 
 const (
 	deadline = 30 * time.Second
-	share    = 100 // one part in so many of a core is taken at most
+	share    = 100              // one part in so many of a core is taken at most
+	tenth    = 10               // the same while something moves,
+	stirred  = 15 * time.Second // where it would be seen later than that
 	rarest   = 10 * time.Minute
 	workers  = 2   // worktrees looked at side by side: git and the disk are shared with the agents
 	most     = 200 // overlaps that are told
@@ -92,15 +96,25 @@ func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 		}
 		p.last, p.cut = l.found, strings.Join(l.cuts, "; ")
 		p.forks, p.pairs = l.forks, l.pairs
-		p.due = began.Add(min(rarest, share*p.o.Now().Sub(began)))
+		p.due = began.Add(pause(p.o.Now().Sub(began), l.moved.Load()))
 	}
 	seen := p.last
 	return func(s *fleet.Snapshot) { s.Overlaps.Value = seen }, observe.WithCut(p.cut, nil)
 }
 
+// pause is how long it is from a look to the next, by what that took: a hundredth of a core, and a tenth
+// while something moves, so that agents are told within half a minute.
+func pause(took time.Duration, moved bool) time.Duration {
+	if moved {
+		return min(rarest, share*took, max(stirred, tenth*took))
+	}
+	return min(rarest, share*took)
+}
+
 // look is one look being taken.
 type look struct {
 	p     *Probe
+	moved atomic.Bool // something did in a worktree
 	forks map[string]string
 	pairs map[pairKey]*pair
 	found []fleet.Overlap
@@ -205,7 +219,12 @@ func sorted[T any](m map[string]T) []string {
 
 // repo compares the worktrees of one repository.
 func (l *look) repo(ctx context.Context, trees []*tree) {
-	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error { return t.move(ctx, l.p.o.Git) })
+	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error {
+		was := t.mark
+		err := t.move(ctx, l.p.o.Git)
+		l.moved.CompareAndSwap(false, t.mark != was)
+		return err
+	})
 	var heads []string
 	for _, t := range trees {
 		heads = append(heads, t.head)

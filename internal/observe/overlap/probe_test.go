@@ -253,7 +253,7 @@ func TestABrokenOneIsTold(t *testing.T) {
 	}
 }
 
-// A look that is costly is taken less often.
+// A look that is costly is taken less often; not so rarely where something moves.
 func TestCostlyLooksAreRare(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	start, asked := w.now, 0
@@ -266,8 +266,17 @@ func TestCostlyLooksAreRare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if asked != 2 {
-		t.Errorf("looked %d times in three minutes at what takes a second", asked)
+	if asked != 3 {
+		t.Errorf("looked %d times in three minutes at what takes a second and stands", asked)
+	}
+	for i, end := 0, w.now.Add(3*time.Minute); w.now.Before(end); i++ {
+		w.put(w.trees[0], "f", fmt.Sprint(i))
+		if _, err := probe.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked < 8 || asked > 16 {
+		t.Errorf("looked %d times in three minutes at what takes a second and moves", asked-3)
 	}
 }
 
