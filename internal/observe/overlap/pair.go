@@ -98,7 +98,7 @@ func (l *look) changes(ctx context.Context, base, fork string, one, other *tree,
 		return nil, nil, err
 	}
 	b, err = l.p.o.Git.Edits(ctx, other.place, fork, paths...)
-	return a, b, err
+	return one.ofItsOwn(a), other.ofItsOwn(b), err
 }
 
 // conflicts says where what both have committed does not merge.

@@ -57,12 +57,13 @@ type Probe struct {
 	o     Options
 	every time.Duration
 
-	trees map[string]*tree  // by their folder
-	forks map[string]string // by the commits: which they all come from
-	pairs map[pairKey]*pair
-	due   time.Time // when it may look again
-	last  []fleet.Overlap
-	cut   string
+	trees  map[string]*tree  // by their folder
+	forks  map[string]string // by the commits: which they all come from
+	pairs  map[pairKey]*pair
+	trunks map[string]trunk // by the common folder of their repository
+	due    time.Time        // when it may look again
+	last   []fleet.Overlap
+	cut    string
 }
 
 // New returns the probe, or what is wrong with its options.
@@ -77,7 +78,7 @@ func New(o Options) (*Probe, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[pairKey]*pair{}}, nil
+	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[pairKey]*pair{}, trunks: map[string]trunk{}}, nil
 }
 
 // Spec implements observe.Probe.
@@ -247,12 +248,58 @@ func (l *look) repo(ctx context.Context, trees []*tree) {
 		}
 		return
 	}
+	l.parted(ctx, base, trees)
 	trees = l.each(ctx, trees, func(ctx context.Context, t *tree) error { return t.edit(ctx, l.p.o.Git, base) })
 	for i, one := range trees {
 		for _, other := range trees[i+1:] {
 			l.pair(ctx, base, one, other)
 		}
 	}
+}
+
+// parted finds where worktrees of one repository have parted from its primary branch, if that is after base.
+// Where that is not known, all that they have is taken for their own; so is what is done on that branch itself.
+func (l *look) parted(ctx context.Context, base string, trees []*tree) {
+	branch, tips := l.primary(ctx, trees[0].place.Common)
+	for _, t := range trees {
+		t.forks = nil
+		for _, tip := range tips {
+			fork, err := l.fork(ctx, t.place, t.head, tip)
+			if err != nil || fork == "" || t.branch == branch {
+				continue
+			}
+			if before, err := l.fork(ctx, t.place, fork, base); err == nil && before != fork {
+				t.forks = append(t.forks, fork)
+			}
+		}
+	}
+}
+
+// trunk is the primary branch of a repository, as it was asked for last.
+type trunk struct {
+	mark   uint64 // of the files in which it stands
+	branch string
+	tips   []string
+}
+
+// primary is the primary branch and where it points, here and as the remote has it; none where it is not known.
+func (l *look) primary(ctx context.Context, common string) (branch string, tips []string) {
+	was := l.p.trunks[common]
+	mark := func(branch string) uint64 {
+		return stamp(common, "config", "packed-refs", "refs/remotes/origin/HEAD", "refs/remotes/origin/"+branch, "refs/heads/"+branch)
+	}
+	if was.branch == "" || was.mark != mark(was.branch) {
+		p, err := l.p.o.Git.Primary(ctx, common, "")
+		if err != nil {
+			return "", nil
+		}
+		was = trunk{mark(p.Name), p.Name, nil}
+		for _, ref := range p.Refs {
+			was.tips = append(was.tips, p.Tips[ref])
+		}
+		l.p.trunks[common] = was
+	}
+	return was.branch, was.tips
 }
 
 // each does something for each worktree, a few side by side, and returns those for which that went well.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -305,6 +306,66 @@ b+c hot [] soft ["f"] conflicts [] of one ["f"] of other []`)
 	w.files[w.trees[2]] = w.files[b]
 	w.repo.Git(w.trees[2], "checkout", "-q", ".")
 	w.is("both were started for it", `a+b hot [] soft ["deep/er/g"] conflicts [] of one ["x1.go"] of other []`)
+}
+
+// What is made in folders that git tracks nothing of is seen, one after the other: in one that was empty
+// when it was looked at, one below another, and in a file that was new already.
+func TestFoldersThatNothingIsTrackedIn(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	a, b := w.trees[0], w.trees[1]
+	w.put(a, "new/one", "mine")
+	for _, dir := range []string{"new/er", "empty/er"} {
+		if err := os.MkdirAll(filepath.Join(b, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.is("folders alone", "")
+	w.is("they stand", "")
+	for _, f := range []string{"new/one", "new/two", "new/er/three", "empty/four", "empty/er/five"} {
+		w.put(a, f, "mine")
+		w.put(b, f, "yours")
+		w.look()
+		if got := w.look(); !strings.Contains(got, strconv.Quote(f)) {
+			t.Errorf("%s: %s", f, got)
+		}
+	}
+	w.put(a, "new/one", "ours")
+	w.put(b, "new/one", "ours")
+	w.look()
+	if got := w.look(); strings.Contains(got, `"new/one"`) || !strings.Contains(got, `"new/two"`) {
+		t.Errorf("both have the same now: %s", got)
+	}
+	w.look()
+	w.processes()
+	w.look()
+	if ran := w.processes(); ran != "" {
+		t.Errorf("nothing moved, and it ran\n%s", ran)
+	}
+}
+
+// What one has from the primary branch, since the other parted from it, is none of its own: neither where
+// it has merged it nor where it was begun later; its own changes are, and so are those of who works on that branch.
+func TestWhatIsOfThePrimaryBranch(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	a, b := w.trees[0], w.trees[1]
+	w.files = map[string][]string{a: {filepath.Join(a, "f"), filepath.Join(a, "deep")}}
+	w.put(a, "f", strings.Replace(base, "5", "five", 1))
+	w.put(w.repo.Top, "f", strings.Replace(base, "5", "FIVE", 1))
+	w.commit(w.repo.Top)
+	w.repo.Git(b, "merge", "-q", "main")
+	w.is("one has merged it", "")
+	c := w.add("c", "main")
+	w.is("one was begun later", "")
+	w.put(b, "deep/er/g", strings.Replace(base, "5", "five", 1))
+	w.commit(b)
+	w.put(c, "f", strings.Replace(base, "5", "FIVE!", 1))
+	w.is("their own changes", `a+b hot [] soft [] conflicts [] of one ["deep/er/g"] of other []
+a+c hot ["f:5"] soft [] conflicts [] of one ["f"] of other []`)
+	w.repo.Git(w.repo.Top, "merge", "-q", "b")
+	w.repo.Git(c, "checkout", "-q", ".")
+	w.is("what it has was brought in", "")
+	w.trees = append(w.trees, w.repo.Top)
+	w.is("one works on that branch", `a+repo hot ["f:5"] soft [] conflicts [] of one ["deep/er/g" "f"] of other []`)
 }
 
 // A probe that cannot be set up says why.

@@ -24,6 +24,8 @@ type Edit struct {
 	Hunks []Hunk
 	Whole bool   // no lines can be told: a new file, a binary one, one that is unmerged
 	Sum   uint64 // of Whole: of what it holds now; 0: not known
+
+	Untracked bool
 }
 
 // Hunk is one run of lines that were changed.
@@ -74,10 +76,38 @@ func (r *Reader) Edits(ctx context.Context, p Place, base string, paths ...strin
 	}
 	for _, path := range strings.Split(string(fresh), "\x00") {
 		if path != "" && !strings.HasSuffix(path, "/") { // a repository in it is no file of it
-			edits = append(edits, Edit{Path: path, Whole: true})
+			edits = append(edits, Edit{Path: path, Whole: true, Untracked: true})
 		}
 	}
 	return edits, v.whole(ctx, edits)
+}
+
+// Changed lists the files that git tracks and that differ in the worktree at p from base.
+func (r *Reader) Changed(ctx context.Context, p Place, base string) ([]string, error) {
+	v, err := r.see(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	out, err := v.git(ctx, nil, "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", "--ignore-submodules=dirty", base, "--")
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err
+}
+
+// UntrackedFolders lists the folders of which git tracks nothing and ignores not all, those without a
+// file, too; not what lies in them, nor repositories.
+func (r *Reader) UntrackedFolders(ctx context.Context, p Place) (folders []string, err error) {
+	v, err := r.see(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	out, err := v.git(ctx, nil, "ls-files", "--others", "--directory", "--exclude-standard", "-z")
+	for _, path := range strings.Split(string(out), "\x00") {
+		if folder, is := strings.CutSuffix(path, "/"); is {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, err
 }
 
 // whole marks what a filter stores otherwise, and sums up what is Whole.
