@@ -38,7 +38,7 @@ runs, what it writes, its title and how it ended, and guesses nothing. A name ha
 worktree and a branch of its own, made of the repository; when anything of the
 start fails, all of it is taken back. It is started again when it fails, in mode
 observe too, unless --restart says never. Its first prompt is --prompt, else made of
---task, --spec and --files; it is sent when the agent is ready.
+--task and --spec, with --files; it is sent when the agent is ready.
 
 Without a daemon the agent starts all the same, and outlives this command, but
 nothing watches it until custos up. An agent that spawns becomes the parent.`,
@@ -65,7 +65,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Kind, "kind", "", "`KIND` of agent: claude, codex, gemini, … (default: by the name of its program)")
 	f.StringVar(&s.Task, "task", "", "the `TASK` it works on: an ID, or words")
 	f.StringVar(&s.Spec, "spec", "", "the `FILE` that says what is to be done")
-	f.StringSliceVar(&s.Files, "files", nil, "a `FILE`, folder or pattern that it is started for, more than once for more: who else changes it is told, and so is it")
+	f.StringArrayVar(&s.Files, "files", nil, "a `FILE`, folder or pattern that it is started for, more than once for more: who else changes it is told, and so is it")
 	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is given")
 	f.StringVar(&s.Parent, "parent", "", "`NAME` of the agent it works for")
 	f.IntVar(&s.depth, "depth", 0, "refuse unless this is its `DEPTH` below its parents (which is computed)")

@@ -18,7 +18,7 @@ import (
 // spawnOf makes a registration of a request. kindOf names the kind of a command line.
 func spawnOf(q api.SpawnRequest, name string, all []fleet.Registration, kindOf func(argv []string) string) (_ *fleet.Registration, err error) {
 	parent := ledger.Registration(all, q.Parent)
-	for _, check := range []error{checkName(name), checkAlike(name, all), checkKind(&q, kindOf), checkParent(q, parent), checkPaths(q), checkRestart(q)} {
+	for _, check := range []error{checkName(name), checkAlike(name, all), checkKind(&q, kindOf), checkParent(q, parent), checkPaths(q), checkFiles(q.Files), checkRestart(q)} {
 		if check != nil {
 			return nil, fmt.Errorf("cannot spawn %q: %w", fleet.Line(name, 80), check)
 		}
@@ -120,6 +120,20 @@ func checkPaths(q api.SpawnRequest) error {
 		return fmt.Errorf("a branch and a repository are for a worktree")
 	case q.MemoryMax < 0:
 		return fmt.Errorf("a memory cap of %d bytes makes no sense", q.MemoryMax)
+	}
+	return nil
+}
+
+// checkFiles refuses what would assign nothing.
+func checkFiles(files []string) error {
+	for _, f := range files {
+		_, bad := path.Match(f, "")
+		switch {
+		case path.Clean(f) == "." || f == "":
+			return fmt.Errorf("--files %q is nothing, or all of its folder: name files, folders or patterns in it", fleet.Line(f, 80))
+		case bad != nil:
+			return fmt.Errorf("--files %q is no pattern: a [ wants its ], and \\[ is the letter", fleet.Line(f, 80))
+		}
 	}
 	return nil
 }

@@ -46,6 +46,16 @@ func TestNamesThatDifferByCapitalsAreOne(t *testing.T) {
 	}
 }
 
+// Files that would assign nothing are refused; a name with a comma or a bracket is one.
+func TestFilesOfASpawn(t *testing.T) {
+	for file, ok := range map[string]bool{"src": true, "a,b": true, "docs/*.md": true, "**/*.go": true, "a[1].txt": true, "../b": true, "/r/x": true, ".": false, "./": false, "a/..": false, "": false, "[": false} {
+		r, err := spawnOf(api.SpawnRequest{Kind: "claude", Dir: "/w", Files: []string{file}}, "ann", nil, nil)
+		if (err == nil) != ok || ok && r.Files[0] != file {
+			t.Errorf("--files %q: %v, %+v", file, err, r)
+		}
+	}
+}
+
 func TestFileWord(t *testing.T) {
 	for in, want := range map[string]string{"builder": "builder", "..": "agent", "-x": "x", "a b/c.d": "a-b-c-d", "é": "é", strings.Repeat("x", 200): strings.Repeat("x", 60)} {
 		if got := fileWord(in); got != want {

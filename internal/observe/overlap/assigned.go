@@ -45,19 +45,25 @@ func (t *tree) mine(edits []git.Edit) (paths []string) {
 	return paths
 }
 
-// owns says whether agents of it were started for a file: by its path, by that of a folder above it,
-// or by a pattern (path.Match) of one of them.
+// owns says whether agents of it were started for a file.
 func (t *tree) owns(file string) bool {
-	return slices.ContainsFunc(t.assigned, func(pattern string) bool {
-		for at := file; ; at = path.Dir(at) {
-			if ok, err := path.Match(pattern, at); at == pattern || ok && err == nil {
-				return true
-			}
-			if !strings.Contains(at, "/") {
-				return false
-			}
-		}
-	})
+	at := strings.Split(file, "/")
+	return slices.ContainsFunc(t.assigned, func(pattern string) bool { return covers(strings.Split(pattern, "/"), at) })
+}
+
+// covers says whether a pattern is of a path or of a folder above it: part by part as path.Match has it, and
+// ** is any number of parts. A name that looks like a pattern is also itself.
+func covers(pattern, at []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return true
+	case len(at) == 0:
+		return false
+	case pattern[0] == "**":
+		return covers(pattern[1:], at) || covers(pattern, at[1:])
+	}
+	ok, err := path.Match(pattern[0], at[0])
+	return (ok && err == nil || pattern[0] == at[0]) && covers(pattern[1:], at[1:])
 }
 
 // assigned lists what the agents of each of two were started for and the other has changed. What
