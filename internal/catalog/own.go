@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,6 +187,20 @@ func (o *Own) stream(instance string, after time.Time) ([]byte, time.Time, error
 	}
 	text, err := shim.Tail(dir, streamed)
 	return text, at, err
+}
+
+// Outputs lists the folders in which agents print of which their output alone tells.
+func (w *World) Outputs() (dirs []string) {
+	if w.Agents == nil {
+		return nil
+	}
+	for _, instance := range w.Agents.Listens() {
+		if shim.IsKey(instance) {
+			dirs = append(dirs, shim.Dir(w.Own.Shims, instance))
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
 }
 
 // Watched lists the folders whose changes tell something of agents.

@@ -75,15 +75,23 @@ func (s *system) watchFiles(ctx context.Context) error {
 const foldersEvery = 2 * time.Second
 
 // watchTranscripts has agents looked at again when something is written in a folder in which
-// the conversations of those lie that run. What was written there before it is followed is read at once.
+// the conversations of those lie that run, or by one of which its output alone tells. What was
+// written there before it is followed is read at once.
 func (s *system) watchTranscripts(ctx context.Context) error {
 	var f *watch.FilesWatch
 	var have []string
 	ticker := time.NewTicker(foldersEvery)
 	defer ticker.Stop()
 	for {
-		if want := s.world.Conversations.Folders(); !slices.Equal(want, have) {
-			next, err := watch.Files(func(folder string) { s.conversed.in(folder); s.board.LookNow(fleet.PartAgents) }, s.unfollowed("watch transcripts"), want...)
+		outputs := s.world.Outputs()
+		if want := slices.Concat(s.world.Conversations.Folders(), outputs); !slices.Equal(want, have) {
+			written := func(folder string) {
+				if !slices.Contains(outputs, folder) {
+					s.conversed.in(folder)
+				}
+				s.board.LookNow(fleet.PartAgents)
+			}
+			next, err := watch.Files(written, s.unfollowed("watch transcripts"), want...)
 			if err != nil {
 				return errors.Join(err, closed(f))
 			}
@@ -92,7 +100,7 @@ func (s *system) watchTranscripts(ctx context.Context) error {
 			}
 			for _, folder := range want {
 				if !slices.Contains(have, folder) {
-					s.conversed.in(folder)
+					written(folder)
 				}
 			}
 			f, have = next, want

@@ -163,12 +163,13 @@ type Probe struct {
 	registries map[string]registryFile // by path, as they were read last
 	said       map[string]string       // last words of instances that have ended
 
-	newsMu sync.Mutex
-	news   []fleet.Exit                 // told by Died, not yet looked at
-	heard  map[string][]fleet.HookEvent // by instance, of the last look
-	late   []fleet.HookEvent            // told by Told, which no look has heard
-	waits  map[string]bool              // instances that wait for an answer
-	stand  []Stand                      // where agents stood at the last look; nil: there was none
+	newsMu    sync.Mutex
+	news      []fleet.Exit                 // told by Died, not yet looked at
+	heard     map[string][]fleet.HookEvent // by instance, of the last look
+	late      []fleet.HookEvent            // told by Told, which no look has heard
+	waits     map[string]bool              // instances that wait for an answer
+	listening []string                     // instances of which their output alone tells
+	stand     []Stand                      // where agents stood at the last look; nil: there was none
 }
 
 // New makes the probe. It fails when a needed option is missing or a text cannot
@@ -322,6 +323,7 @@ type look struct {
 	panes    []fleet.Pane
 	blind    string   // why some panes were not seen; "" when all were
 	untold   string   // why it is not known what our shims started; "" when it is
+	listens  []string // see Listens
 	launches []Launch // what our shims started, where something was asked of it
 	records  []fleet.AgentRecord
 	recorded map[fleet.ProcessID]int // index into records, by key
@@ -414,7 +416,7 @@ func (l *look) noteStanding(found []fleet.Agent) {
 	}
 	l.newsMu.Lock()
 	defer l.newsMu.Unlock()
-	l.stand = all
+	l.stand, l.listening = all, l.listens
 }
 
 // Standing lists where those agents stand that ran at the last look; false before the first.

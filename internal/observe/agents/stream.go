@@ -3,6 +3,7 @@ package agents
 import (
 	"bytes"
 	"math"
+	"slices"
 	"time"
 
 	"custos/internal/agent"
@@ -26,11 +27,8 @@ type stream struct {
 // changed. Output is a program's own protocol here, not a screen: each line is
 // JSON of its kind's language, or says nothing.
 func (l *look) streamed(reg *fleet.Registration) *stream {
-	if reg == nil || reg.Where != fleet.WhereHeadless || reg.Instance == "" || l.o.Stream == nil {
-		return nil
-	}
-	kind, known := l.o.Kinds.Get(reg.Kind)
-	if !known || kind.Headless.Stream == "" {
+	kind, is := l.streaming(reg)
+	if !is {
 		return nil
 	}
 	old := l.streams[reg.Instance]
@@ -41,6 +39,15 @@ func (l *look) streamed(reg *fleet.Registration) *stream {
 	s := readStream(kind, reg.Instance, text, at, l.now)
 	l.streams[reg.Instance] = s
 	return s
+}
+
+// streaming says whether the output of an agent is read, and by which kind.
+func (l *look) streaming(reg *fleet.Registration) (kind agent.Kind, is bool) {
+	if reg == nil || reg.Where != fleet.WhereHeadless || reg.Instance == "" || l.o.Stream == nil {
+		return kind, false
+	}
+	kind, known := l.o.Kinds.Get(reg.Kind)
+	return kind, known && kind.Headless.Stream != ""
 }
 
 func (s *stream) changed() time.Time {
@@ -109,10 +116,21 @@ func (s *stream) answer(key string, all int64) int64 {
 // spoke lets an agent's output speak where it has no hooks; both together would
 // tell each tool call twice.
 func (l *look) spoke(r run, hooked []fleet.HookEvent) []fleet.HookEvent {
-	if s := l.streamed(r.reg); s != nil && len(hooked) == 0 && !r.ours {
+	if _, is := l.streaming(r.reg); !is || len(hooked) > 0 || r.ours {
+		return hooked
+	}
+	l.listens = append(l.listens, r.reg.Instance)
+	if s := l.streamed(r.reg); s != nil {
 		return s.events
 	}
 	return hooked
+}
+
+// Listens lists the instances of which their output alone tells, as at the last look.
+func (p *Probe) Listens() []string {
+	p.newsMu.Lock()
+	defer p.newsMu.Unlock()
+	return slices.Clone(p.listening)
 }
 
 // bill notes what an agent told of its cost.
