@@ -275,31 +275,35 @@ func (l *look) parted(ctx context.Context, base string, trees []*tree) {
 	}
 }
 
-// trunk is the primary branch of a repository, as it was asked for last.
+// trunk is the primary branch of a repository, as it was asked for last; "" where none is known.
 type trunk struct {
 	mark   uint64 // of the files in which it stands
 	branch string
-	tips   []string
+	tips   []string // where it points, here and as the remote has it
 }
 
-// primary is the primary branch and where it points, here and as the remote has it; none where it is not known.
+// primary asks for the primary branch of a repository, unless that is known.
 func (l *look) primary(ctx context.Context, common string) (branch string, tips []string) {
-	was := l.p.trunks[common]
-	mark := func(branch string) uint64 {
-		return stamp(common, "config", "packed-refs", "refs/remotes/origin/HEAD", "refs/remotes/origin/"+branch, "refs/heads/"+branch)
-	}
-	if was.branch == "" || was.mark != mark(was.branch) {
+	was, known := l.p.trunks[common]
+	if !known || was.mark != markOf(common, was.branch) {
 		p, err := l.p.o.Git.Primary(ctx, common, "")
-		if err != nil {
+		was = trunk{mark: markOf(common, p.Name), branch: p.Name}
+		if err == nil { // where it points may have changed since it was asked
+			p, err = l.p.o.Git.Renew(ctx, common, p)
+		}
+		if err != nil && !errors.Is(err, git.ErrNoPrimary) {
 			return "", nil
 		}
-		was = trunk{mark(p.Name), p.Name, nil}
 		for _, ref := range p.Refs {
 			was.tips = append(was.tips, p.Tips[ref])
 		}
 		l.p.trunks[common] = was
 	}
 	return was.branch, was.tips
+}
+
+func markOf(common, branch string) uint64 {
+	return stamp(common, "config", "packed-refs", "refs/remotes/origin/HEAD", "refs/remotes/origin/"+branch, "refs/heads/"+branch)
 }
 
 // each does something for each worktree, a few side by side, and returns those for which that went well.

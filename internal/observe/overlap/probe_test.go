@@ -368,6 +368,21 @@ a+c hot ["f:5"] soft [] conflicts [] of one ["f"] of other []`)
 	w.is("one works on that branch", `a+repo hot ["f:5"] soft [] conflicts [] of one ["deep/er/g" "f"] of other []`)
 }
 
+// A repository without a branch that is known for its primary one: all is everybody's own, and git is not asked for it again.
+func TestNoPrimaryBranch(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.repo.Git(w.repo.Top, "branch", "-m", "main", "trunk")
+	w.repo.Git(w.repo.Top, "update-ref", "-d", "refs/remotes/origin/main")
+	w.put(w.trees[0], "f", strings.Replace(base, "5", "five", 1))
+	w.put(w.trees[1], "f", strings.Replace(base, "5", "FIVE", 1))
+	w.is("both", `a+b hot ["f:5"] soft [] conflicts []`)
+	w.processes()
+	w.is("again", `a+b hot ["f:5"] soft [] conflicts []`)
+	if ran := w.processes(); ran != "" {
+		t.Errorf("nothing moved, and it ran\n%s", ran)
+	}
+}
+
 // A probe that cannot be set up says why.
 func TestBadOptions(t *testing.T) {
 	if _, err := overlap.New(overlap.Options{Every: "soon"}); err == nil || !strings.Contains(err.Error(), "every") {
