@@ -65,7 +65,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Kind, "kind", "", "`KIND` of agent: claude, codex, gemini, … (default: by the name of its program)")
 	f.StringVar(&s.Task, "task", "", "the `TASK` it works on: an ID, or words")
 	f.StringVar(&s.Spec, "spec", "", "the `FILE` that says what is to be done")
-	f.StringArrayVar(&s.Files, "files", nil, "a `FILE`, folder or pattern that it is started for, more than once for more: who else changes it is told, and so is it")
+	f.StringArrayVar(&s.Files, "files", nil, "a `FILE`, folder or pattern that it is started for; more of them behind commas (\\, is one of a name), or more than once: who else changes it is told, and so is it")
 	f.StringVar(&s.Prompt, "prompt", "", "the first `TEXT` it is given")
 	f.StringVar(&s.Parent, "parent", "", "`NAME` of the agent it works for")
 	f.IntVar(&s.depth, "depth", 0, "refuse unless this is its `DEPTH` below its parents (which is computed)")
@@ -89,7 +89,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 // request makes paths absolute: the daemon works elsewhere.
 func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnRequest, error) {
 	q := s.SpawnRequest
-	q.Argv = slices.Clone(argv)
+	q.Argv, q.Files = slices.Clone(argv), split(s.Files)
 	if cmd.Flags().Changed("depth") {
 		q.Depth = &s.depth
 	}
@@ -124,6 +124,16 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 		q.MemoryMax = n
 	}
 	return q, nil
+}
+
+// split separates files at commas; \, is a comma of a name.
+func split(list []string) (files []string) {
+	for _, text := range list {
+		for _, f := range strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",") {
+			files = append(files, strings.ReplaceAll(f, "\x00", ","))
+		}
+	}
+	return files
 }
 
 // repoAbove finds the folder of the repository that a folder lies in; the folder
