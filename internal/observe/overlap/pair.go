@@ -110,6 +110,7 @@ func (l *look) conflicts(ctx context.Context, fork string, one, other *tree) fle
 	if err != nil {
 		return fleet.Unknown[[]string](fleet.Line(err.Error(), 200))
 	}
+	files = slices.DeleteFunc(files, func(f string) bool { return one.hasFromOthers(f) || other.hasFromOthers(f) })
 	for i, f := range files {
 		files[i] = fleet.Path(f)
 	}

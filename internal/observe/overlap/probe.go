@@ -57,13 +57,14 @@ type Probe struct {
 	o     Options
 	every time.Duration
 
-	trees  map[string]*tree  // by their folder
-	forks  map[string]string // by the commits: which they all come from
-	pairs  map[pairKey]*pair
-	trunks map[string]trunk // by the common folder of their repository
-	due    time.Time        // when it may look again
-	last   []fleet.Overlap
-	cut    string
+	trees   map[string]*tree  // by their folder
+	forks   map[string]string // by the commits: which they all come from
+	pairs   map[pairKey]*pair
+	between map[string][]string // by two commits: those between them; nil: too many
+	trunks  map[string]trunk    // by the common folder of their repository
+	due     time.Time           // when it may look again
+	last    []fleet.Overlap
+	cut     string
 }
 
 // New returns the probe, or what is wrong with its options.
@@ -78,7 +79,7 @@ func New(o Options) (*Probe, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[pairKey]*pair{}, trunks: map[string]trunk{}}, nil
+	return &Probe{o: o, every: every, trees: map[string]*tree{}, forks: map[string]string{}, pairs: map[pairKey]*pair{}, between: map[string][]string{}, trunks: map[string]trunk{}}, nil
 }
 
 // Spec implements observe.Probe.
@@ -90,13 +91,13 @@ func (p *Probe) Spec() observe.Spec {
 func (p *Probe) Look(ctx context.Context) (observe.Put, error) {
 	began := p.o.Now()
 	if !began.Before(p.due) {
-		l := &look{p: p, forks: map[string]string{}, pairs: map[pairKey]*pair{}}
+		l := &look{p: p, forks: map[string]string{}, pairs: map[pairKey]*pair{}, between: map[string][]string{}}
 		l.all(ctx)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, ctx.Err()
 		}
 		p.last, p.cut = l.found, strings.Join(l.cuts, "; ")
-		p.forks, p.pairs = l.forks, l.pairs
+		p.forks, p.pairs, p.between = l.forks, l.pairs, l.between
 		p.due = began.Add(pause(p.o.Now().Sub(began), l.moved.Load()))
 	}
 	seen := p.last
@@ -114,11 +115,12 @@ func pause(took time.Duration, moved bool) time.Duration {
 
 // look is one look being taken.
 type look struct {
-	p     *Probe
-	moved atomic.Bool // something did in a worktree
-	forks map[string]string
-	pairs map[pairKey]*pair
-	found []fleet.Overlap
+	p       *Probe
+	moved   atomic.Bool // something did in a worktree
+	forks   map[string]string
+	pairs   map[pairKey]*pair
+	between map[string][]string
+	found   []fleet.Overlap
 
 	mu   sync.Mutex
 	cuts []string
@@ -258,21 +260,47 @@ func (l *look) repo(ctx context.Context, trees []*tree) {
 }
 
 // parted finds where worktrees of one repository have parted from its primary branch, if that is after base.
-// Where that is not known, all that they have is taken for their own; so is what is done on that branch itself.
+// All that one has is taken for its own where that is not known, and where what was committed in it was brought
+// in there since: it would be nobody's.
 func (l *look) parted(ctx context.Context, base string, trees []*tree) {
-	branch, tips := l.primary(ctx, trees[0].place.Common)
+	tips := l.primary(ctx, trees[0].place.Common)
 	for _, t := range trees {
 		t.forks = nil
 		for _, tip := range tips {
 			fork, err := l.fork(ctx, t.place, t.head, tip)
-			if err != nil || fork == "" || t.branch == branch {
+			if err != nil || fork == "" {
 				continue
 			}
-			if before, err := l.fork(ctx, t.place, fork, base); err == nil && before != fork {
-				t.forks = append(t.forks, fork)
+			if before, err := l.fork(ctx, t.place, fork, base); err != nil || before == fork {
+				continue
 			}
+			if l.landed(ctx, t, base, fork) {
+				t.forks = nil
+				break
+			}
+			t.forks = append(t.forks, fork)
 		}
 	}
+}
+
+// landed says whether a commit that was made in a worktree is among those from base to fork, or may be.
+func (l *look) landed(ctx context.Context, t *tree, base, fork string) bool {
+	if t.made == nil {
+		return true
+	}
+	key := base + " " + fork
+	list, known := l.p.between[key]
+	if !known {
+		commits, all, err := l.p.o.Git.Between(ctx, t.place.Common, base, fork)
+		if err != nil {
+			return true
+		}
+		if list = commits; !all {
+			list = nil
+		}
+	}
+	l.between[key] = list
+	return list == nil || slices.ContainsFunc(list, func(c string) bool { return t.made[c] })
 }
 
 // trunk is the primary branch of a repository, as it was asked for last; "" where none is known.
@@ -282,8 +310,8 @@ type trunk struct {
 	tips   []string // where it points, here and as the remote has it
 }
 
-// primary asks for the primary branch of a repository, unless that is known.
-func (l *look) primary(ctx context.Context, common string) (branch string, tips []string) {
+// primary asks where the primary branch of a repository points, unless that is known.
+func (l *look) primary(ctx context.Context, common string) (tips []string) {
 	was, known := l.p.trunks[common]
 	if !known || was.mark != markOf(common, was.branch) {
 		p, err := l.p.o.Git.Primary(ctx, common, "")
@@ -292,14 +320,14 @@ func (l *look) primary(ctx context.Context, common string) (branch string, tips 
 			p, err = l.p.o.Git.Renew(ctx, common, p)
 		}
 		if err != nil && !errors.Is(err, git.ErrNoPrimary) {
-			return "", nil
+			return nil
 		}
 		for _, ref := range p.Refs {
 			was.tips = append(was.tips, p.Tips[ref])
 		}
 		l.p.trunks[common] = was
 	}
-	return was.branch, was.tips
+	return was.tips
 }
 
 func markOf(common, branch string) uint64 {

@@ -363,9 +363,31 @@ func TestWhatIsOfThePrimaryBranch(t *testing.T) {
 a+c hot ["f:5"] soft [] conflicts [] of one ["f"] of other []`)
 	w.repo.Git(w.repo.Top, "merge", "-q", "b")
 	w.repo.Git(c, "checkout", "-q", ".")
-	w.is("what it has was brought in", "")
+	w.is("what it has was brought in", `a+b hot ["f:5"] soft [] conflicts [] of one ["deep/er/g" "f"] of other []`)
 	w.trees = append(w.trees, w.repo.Top)
-	w.is("one works on that branch", `a+repo hot ["f:5"] soft [] conflicts [] of one ["deep/er/g" "f"] of other []`)
+	w.is("one committed on that branch", `a+b hot ["f:5"] soft [] conflicts [] of one ["deep/er/g" "f"] of other []
+a+repo hot ["f:5"] soft [] conflicts [] of one ["deep/er/g" "f"] of other []`)
+}
+
+// Who brings each commit into the primary branch at once is told of all the same, by whatever way; and who has only pulled
+// is not, neither beside it nor for what of it does not merge.
+func TestWhatWasBroughtInIsStillOfWhoDidIt(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	a, b := w.trees[0], w.trees[1]
+	w.put(b, "f", strings.Replace(base, "5", "five", 1))
+	w.commit(b)
+	w.repo.Git(w.repo.Top, "merge", "-q", "--ff-only", "b")
+	w.put(a, "f", strings.Replace(base, "5", "FIVE", 1))
+	w.commit(a)
+	want := `a+b hot ["f:5"] soft [] conflicts ["f"]`
+	w.is("it was brought in", want)
+	w.trees = append(w.trees, w.repo.Top)
+	w.is("who works where it was brought in to has not changed it", want)
+	c := w.add("c", "main")
+	w.put(a, "deep/er/g", strings.Replace(base, "5", "five", 1))
+	w.put(c, "deep/er/g", strings.Replace(base, "5", "FIVE", 1))
+	w.is("who was begun later changes something else", want+`
+a+c hot ["deep/er/g:5"] soft [] conflicts []`)
 }
 
 // A repository without a branch that is known for its primary one: all is everybody's own, and git is not asked for it again.

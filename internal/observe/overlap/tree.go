@@ -21,15 +21,15 @@ type tree struct {
 
 	assigned []string // what they were started for: patterns, as from its top
 
-	index          uint64   // what head and files rest on
-	head           string   // commit
-	branch         string   // "" for none
-	files          []string // that git tracks, and their folders
-	folders, fresh []string // that git does not track, and files that are new
+	index          uint64          // what head and files rest on
+	head           string          // commit
+	made           map[string]bool // commits that were made in it; nil: that is not known
+	files          []string        // that git tracks, and their folders
+	folders, fresh []string        // that git does not track, and files that are new
 
 	tracked uint64   // how files stand
 	mark    uint64   // of all that is looked at
-	forks   []string // where it parted from the primary branch, here and as the remote has it, after base; none: all is its own
+	forks   []string // where it parted from the primary branch, here and as the remote has it, after base; none: all is taken for its own
 	known   edited   // what edits rest on
 	edits   []git.Edit
 	paths   map[string]struct{}   // of edits
@@ -39,7 +39,7 @@ type tree struct {
 // move looks whether anything of it has moved.
 func (t *tree) move(ctx context.Context, r *git.Reader) error {
 	if index := stamp(t.place.GitDir, "HEAD", "index", "logs/HEAD"); index != t.index || t.head == "" {
-		head, branch, err := r.Head(ctx, t.place)
+		head, _, err := r.Head(ctx, t.place)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,11 @@ func (t *tree) move(ctx context.Context, r *git.Reader) error {
 		if err != nil {
 			return err
 		}
-		t.index, t.head, t.branch, t.files = index, head, branch, withFolders(tracked)
+		t.index, t.head, t.files = index, head, withFolders(tracked)
+		t.made = nil
+		if made, all := git.Committed(t.place); all {
+			t.made = made
+		}
 	}
 	t.tracked = t.index ^ stamp(t.place.Top, t.files...)
 	t.mark = t.tracked ^ stamp(t.place.Top, t.folders...) ^ stamp(t.place.Top, t.fresh...)
@@ -138,8 +142,13 @@ func (t *tree) ownSince(ctx context.Context, r *git.Reader) (own []map[string]st
 // ofItsOwn leaves out what it only has from the primary branch.
 func (t *tree) ofItsOwn(edits []git.Edit) []git.Edit {
 	return slices.DeleteFunc(edits, func(e git.Edit) bool {
-		return !e.Untracked && slices.ContainsFunc(t.own, func(set map[string]struct{}) bool { _, is := set[e.Path]; return !is })
+		return !e.Untracked && t.hasFromOthers(e.Path)
 	})
+}
+
+// hasFromOthers says whether what it has committed of a file is only what it has from the primary branch.
+func (t *tree) hasFromOthers(path string) bool {
+	return slices.ContainsFunc(t.own, func(set map[string]struct{}) bool { _, is := set[path]; return !is })
 }
 
 // mostFolders is how many untracked folders are looked at.

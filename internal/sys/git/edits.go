@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,47 @@ func (r *Reader) Fork(ctx context.Context, dir string, heads ...string) (string,
 		return "", nil
 	}
 	return out, err
+}
+
+// mostBetween is how many commits Between lists.
+const mostBetween = 5000
+
+// Between lists the commits that to has and from has not; false where there are too many.
+func (r *Reader) Between(ctx context.Context, dir, from, to string) (commits []string, all bool, err error) {
+	out, err := r.git(ctx, dir, "rev-list", fmt.Sprint("--max-count=", mostBetween), "--end-of-options", from+".."+to)
+	commits = strings.Fields(string(out))
+	return commits, len(commits) < mostBetween, err
+}
+
+// mostLogged is how large a log of HEAD may be, in bytes.
+const mostLogged = 1 << 20
+
+// Committed lists the commits that were made in the worktree at p, by its log of HEAD, and not those that
+// it was only moved to; false where it keeps none, or not all of it could be read.
+func Committed(p Place) (commits map[string]bool, all bool) {
+	text, err := readRegular(filepath.Join(p.GitDir, "logs", "HEAD"), mostLogged)
+	if err != nil {
+		return nil, false
+	}
+	commits = map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		ids, what, _ := strings.Cut(line, "\t")
+		if f := strings.Fields(ids); len(f) > 1 && makes(what) {
+			commits[f[1]] = true
+		}
+	}
+	return commits, true
+}
+
+// makes says whether a line of the log of HEAD tells of a new commit. A rebase, as of a pull, also goes to
+// where it begins, forward, and back to its branch.
+func makes(what string) bool {
+	by, _, _ := strings.Cut(what, ":")
+	if strings.Contains(by, "rebase") {
+		steps := []string{"(pick)", "(reword)", "(edit)", "(squash)", "(fixup)", "(continue)"}
+		return by == "rebase" || slices.ContainsFunc(steps, func(step string) bool { return strings.HasSuffix(by, step) })
+	}
+	return strings.HasPrefix(by, "commit") || by == "cherry-pick" || by == "revert" || by == "am"
 }
 
 // TrackedFiles lists the files that git tracks in the worktree at p.

@@ -199,3 +199,59 @@ func FuzzParseEdits(f *testing.F) {
 		}
 	})
 }
+
+// What was made in a worktree is told from what it was only moved to.
+func TestCommitted(t *testing.T) {
+	repo := gittest.New(t)
+	place, err := git.Find(repo.Top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := func() string { return strings.TrimSpace(repo.Git(repo.Top, "rev-parse", "HEAD")) }
+	commit := func(name string) string {
+		repo.Write("repo/"+name, name)
+		repo.Git(repo.Top, "add", ".")
+		repo.Git(repo.Top, "commit", "-qm", name)
+		return head()
+	}
+	base := head()
+	repo.Git(repo.Top, "branch", "ahead")
+	other := filepath.Join(repo.Dir, "other")
+	repo.Git(repo.Top, "worktree", "add", "-q", other, "ahead")
+	repo.Git(other, "commit", "-q", "--allow-empty", "-m", "elsewhere")
+	repo.Git(repo.Top, "merge", "-q", "--ff-only", "ahead")
+	moved := head()
+	mine := commit("mine")
+	repo.Git(repo.Top, "commit", "-q", "--amend", "-m", "anew")
+	amended := head()
+	repo.Git(repo.Top, "checkout", "-q", "-b", "side", moved)
+	side := commit("side")
+	repo.Git(repo.Top, "rebase", "-q", amended)
+	repo.Git(repo.Top, "checkout", "-q", "-b", "late", base)
+	commit("late")
+	repo.Git(repo.Top, "rebase", "-q", "ahead")
+	late := head()
+	repo.Git(repo.Top, "checkout", "-q", "-b", "pulls", base)
+	commit("pulled")
+	repo.Git(repo.Top, "pull", "-q", "--rebase", ".", "ahead")
+	pulled := head()
+	repo.Git(repo.Top, "checkout", "-q", "-b", "only", base)
+	repo.Git(repo.Top, "pull", "-q", "--rebase", ".", "ahead")
+	repo.Git(repo.Top, "checkout", "-q", "side")
+	made, all := git.Committed(place)
+	for id, want := range map[string]bool{moved: false, mine: true, amended: true, side: true, late: true, pulled: true, head(): true} {
+		if !all || made[id] != want {
+			t.Errorf("%.8s is its own: %t, want %t", id, made[id], want)
+		}
+	}
+	list, all, err := git.New(git.Options{}).Between(t.Context(), place.Common, base, "side")
+	if err != nil || !all || len(list) != 3 || list[0] != head() || list[2] != moved {
+		t.Errorf("between: %q, %t, %v", list, all, err)
+	}
+	if err := os.Remove(filepath.Join(place.GitDir, "logs", "HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	if _, all := git.Committed(place); all {
+		t.Error("without a log it is known")
+	}
+}
