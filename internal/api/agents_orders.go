@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // OrderRequest asks for something to be done with an agent. The same ID twice
 // is one order.
@@ -44,6 +47,16 @@ type SpawnRequest struct {
 	MemoryMax int64    `json:"memory_max,omitempty"` // bytes; 0: no cap
 	Heartbeat string   `json:"heartbeat,omitempty"`  // how often it shows that it is at work, like 10m
 	Grace     string   `json:"grace,omitempty"`      // how much later than that it may be; half of it by default
+}
+
+// FilesAt are the files of a spawn as they are typed: separated by commas; \, is a comma of a name.
+func FilesAt(typed []string) (files []string) {
+	for _, text := range typed {
+		for _, f := range strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",") {
+			files = append(files, strings.ReplaceAll(f, "\x00", ","))
+		}
+	}
+	return files
 }
 
 // Arrival is what became of something that was given to an agent: delivered, with its proof

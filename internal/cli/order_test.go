@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"slices"
 	"testing"
 
 	"custos/internal/api"
@@ -28,16 +27,6 @@ func TestWriteOrder(t *testing.T) {
 		if err := p.flush(); err != nil || out.String() != c.want {
 			t.Errorf("%+v is told as %q, want %q", c.o, out.String(), c.want)
 		}
-	}
-}
-
-func TestFilesAreSplitAtCommas(t *testing.T) {
-	got := split([]string{"a.go,b.go", `co\,mma.txt,c`, "n\nl", `q"uote`, ""})
-	if want := []string{"a.go", "b.go", "co,mma.txt", "c", "n\nl", `q"uote`, ""}; !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-	if split(nil) != nil {
-		t.Error("no files are some")
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 // request makes paths absolute: the daemon works elsewhere.
 func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnRequest, error) {
 	q := s.SpawnRequest
-	q.Argv, q.Files = slices.Clone(argv), split(s.Files)
+	q.Argv, q.Files = slices.Clone(argv), api.FilesAt(s.Files)
 	if cmd.Flags().Changed("depth") {
 		q.Depth = &s.depth
 	}
@@ -124,16 +124,6 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 		q.MemoryMax = n
 	}
 	return q, nil
-}
-
-// split separates files at commas; \, is a comma of a name.
-func split(list []string) (files []string) {
-	for _, text := range list {
-		for _, f := range strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",") {
-			files = append(files, strings.ReplaceAll(f, "\x00", ","))
-		}
-	}
-	return files
 }
 
 // repoAbove finds the folder of the repository that a folder lies in; the folder
