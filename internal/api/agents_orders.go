@@ -49,8 +49,8 @@ type SpawnRequest struct {
 	Grace     string   `json:"grace,omitempty"`      // how much later than that it may be; half of it by default
 }
 
-// FilesAt are the files of a spawn as they are typed: separated by commas; \, is a comma of a name.
-func FilesAt(typed []string) (files []string) {
+// SplitFiles are the files of a spawn as they are typed: separated by commas; \, is a comma of a name.
+func SplitFiles(typed []string) (files []string) {
 	for _, text := range typed {
 		for _, f := range strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",") {
 			files = append(files, strings.ReplaceAll(f, "\x00", ","))

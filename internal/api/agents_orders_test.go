@@ -6,11 +6,11 @@ import (
 )
 
 func TestFilesAreSplitAtCommas(t *testing.T) {
-	got := FilesAt([]string{"a.go,b.go", `co\,mma.txt,c`, "n\nl", `q"uote`, ""})
+	got := SplitFiles([]string{"a.go,b.go", `co\,mma.txt,c`, "n\nl", `q"uote`, ""})
 	if want := []string{"a.go", "b.go", "co,mma.txt", "c", "n\nl", `q"uote`, ""}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if FilesAt(nil) != nil {
+	if SplitFiles(nil) != nil {
 		t.Error("no files are some")
 	}
 }

@@ -89,7 +89,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 // request makes paths absolute: the daemon works elsewhere.
 func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnRequest, error) {
 	q := s.SpawnRequest
-	q.Argv, q.Files = slices.Clone(argv), api.FilesAt(s.Files)
+	q.Argv, q.Files = slices.Clone(argv), api.SplitFiles(s.Files)
 	if cmd.Flags().Changed("depth") {
 		q.Depth = &s.depth
 	}

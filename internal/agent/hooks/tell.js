@@ -72,7 +72,7 @@ function denied(said) {
     const { decision, reason } = JSON.parse(said);
     return decision === "deny" ? reason || unjudged : undefined;
   } catch {
-    return undefined; // it said no verdict
+    return said.startsWith("{") ? unjudged : undefined; // half of a verdict, or none
   }
 }
 

@@ -151,7 +151,7 @@ type Probe struct {
 	looked     bool
 	at         fleet.Instant // of the last look
 	again      time.Duration // from the last look to one that is due by itself; 0 for none
-	calm       bool          // all that ran at the last look were idle by their own word
+	calm       bool          // see Calm
 	awake      time.Duration // of the last look
 	memory     map[fleet.ProcessID]*memory
 	screens    map[fleet.PaneID]shot
@@ -286,20 +286,33 @@ func (p *Probe) Again() time.Duration {
 	return p.again
 }
 
-// Calm says whether all that run are idle by their own word: whoever begins something tells that.
+// Calm says whether many agents run, and all of them are idle by their own word: whoever begins something
+// tells that. A few cost little, and who is started beside them by hand is soon known.
 func (p *Probe) Calm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calm
 }
 
+// many is how many agents are: fewer take some milliseconds a look.
+const many = 20
+
 // ownWord are the sources of what an agent tells itself, at once.
 var ownWord = []string{agent.SourceHook, agent.SourceRegistry, agent.SourceTranscript}
 
 func isCalm(found []fleet.Agent) bool {
-	return !slices.ContainsFunc(found, func(a fleet.Agent) bool {
-		return a.Process.PID != 0 && (a.State != fleet.StateIdle || a.Hint || !slices.Contains(ownWord, a.Source))
-	})
+	run := 0
+	for i := range found {
+		a := &found[i]
+		switch {
+		case a.Process.PID == 0:
+		case a.State != fleet.StateIdle || a.Hint || !slices.Contains(ownWord, a.Source):
+			return false
+		default:
+			run++
+		}
+	}
+	return run >= many
 }
 
 // comesOfAge is in what time the first of the agents that are starting is young no more;

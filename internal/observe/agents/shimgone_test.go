@@ -162,26 +162,35 @@ func TestWhereAgentsStand(t *testing.T) {
 	}
 }
 
-// All is calm while each that runs is idle by its own word; what a screen, or nothing, tells of is looked at as ever.
+// All is calm while many run and each is idle by its own word; what a screen, or nothing, tells of is looked at as ever.
 func TestCalm(t *testing.T) {
-	idle := func(source string, state fleet.AgentState, pid int) fleet.Agent {
+	one := func(source string, state fleet.AgentState, pid int) fleet.Agent {
 		return fleet.Agent{State: state, Source: source, Process: fleet.ProcessID{PID: pid}}
 	}
-	hinted := idle(agent.SourceHook, fleet.StateIdle, 1)
+	hinted := one(agent.SourceHook, fleet.StateIdle, 1)
 	hinted.Hint = true
 	for what, c := range map[string]struct {
-		found []fleet.Agent
-		want  bool
+		others int // idle by their hooks
+		more   []fleet.Agent
+		want   bool
 	}{
-		"nobody runs":          {nil, true},
-		"idle by their word":   {[]fleet.Agent{idle(agent.SourceHook, fleet.StateIdle, 1), idle(agent.SourceRegistry, fleet.StateIdle, 2), idle(agent.SourceTranscript, fleet.StateIdle, 3)}, true},
-		"one ended":            {[]fleet.Agent{idle(agent.SourceProcess, fleet.StateCrashed, 0)}, true},
-		"one works":            {[]fleet.Agent{idle(agent.SourceHook, fleet.StateIdle, 1), idle(agent.SourceHook, fleet.StateWorking, 2)}, false},
-		"one asks":             {[]fleet.Agent{idle(agent.SourceHook, fleet.StateWaiting, 2)}, false},
-		"a screen says so":     {[]fleet.Agent{idle("screen", fleet.StateIdle, 2)}, false},
-		"a newer CLI's screen": {[]fleet.Agent{hinted}, false},
+		"nobody runs":          {0, nil, false},
+		"a few":                {many - 1, nil, false},
+		"many":                 {many, nil, true},
+		"by other words":       {many - 2, []fleet.Agent{one(agent.SourceRegistry, fleet.StateIdle, 2), one(agent.SourceTranscript, fleet.StateIdle, 3)}, true},
+		"one ended":            {many, []fleet.Agent{one(agent.SourceProcess, fleet.StateCrashed, 0)}, true},
+		"the last of many did": {many - 1, []fleet.Agent{one(agent.SourceProcess, fleet.StateCrashed, 0)}, false},
+		"one works":            {many, []fleet.Agent{one(agent.SourceHook, fleet.StateWorking, 2)}, false},
+		"one asks":             {many, []fleet.Agent{one(agent.SourceHook, fleet.StateWaiting, 2)}, false},
+		"nothing is known":     {many, []fleet.Agent{one(agent.SourceHook, fleet.StateUnknown, 2)}, false},
+		"a screen says so":     {many, []fleet.Agent{one("screen", fleet.StateIdle, 2)}, false},
+		"a newer CLI's screen": {many, []fleet.Agent{hinted}, false},
 	} {
-		if got := isCalm(c.found); got != c.want {
+		found := c.more
+		for i := range c.others {
+			found = append(found, one(agent.SourceHook, fleet.StateIdle, 100+i))
+		}
+		if got := isCalm(found); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}

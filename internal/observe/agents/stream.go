@@ -119,14 +119,16 @@ func (l *look) spoke(r run, hooked []fleet.HookEvent) []fleet.HookEvent {
 	if _, is := l.streaming(r.reg); !is || len(hooked) > 0 || r.ours {
 		return hooked
 	}
-	l.listens = append(l.listens, r.reg.Instance)
+	if r.Process.ID.PID != 0 {
+		l.listens = append(l.listens, r.reg.Instance)
+	}
 	if s := l.streamed(r.reg); s != nil {
 		return s.events
 	}
 	return hooked
 }
 
-// Listens lists the instances of which their output alone tells, as at the last look.
+// Listens lists the instances that ran at the last look, and of which their output alone tells.
 func (p *Probe) Listens() []string {
 	p.newsMu.Lock()
 	defer p.newsMu.Unlock()
