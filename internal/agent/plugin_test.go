@@ -176,6 +176,7 @@ appendFileSync("told", said?.block ? "not made: " + said.reason + "\n" : "made\n
 			"warned":       {`echo '{"systemMessage":"hm"}'`, "made"},
 			"nothing":      {"", "made"},
 			"no verdict":   {"echo hm", "made"},
+			"half of one":  {`printf '{"decision":"de'`, unjudged},
 			"a fault":      {"exit 3", unjudged},
 			"it is killed": {"kill -9 $$", unjudged},
 			"deny, unsaid": {`echo '{"decision":"deny"}'`, unjudged},
