@@ -12,7 +12,7 @@ import (
 // What is for developers only stays out, and so does cli.md: `custos help` says the same.
 //
 //go:embed runbooks/*.md
-//go:embed accounts.md boundary.md budgets.md ci.md config.md containers.md convoys.md costs.md doctor.md edge.md faq.md forges.md formulas.md gates.md glossary.md guards.md hosts.md install.md mail.md metrics.md notifications.md plugins.md policy.md report.md rules.md service.md simulate.md stability.md states.md threat-model.md top.md triage.md tutorial.md upgrade.md vault.md web.md work.md
+//go:embed accounts.md boundary.md budgets.md ci.md config.md containers.md convoys.md costs.md doctor.md edge.md faq.md forges.md formulas.md gates.md glossary.md guards.md hosts.md install.md mail.md merge.md metrics.md notifications.md plugins.md policy.md report.md roles.md rules.md service.md simulate.md stability.md states.md threat-model.md top.md triage.md tutorial.md upgrade.md vault.md web.md work.md
 //go:embed adding-a-kind.md adding-a-probe.md adding-a-rule.md
 var files embed.FS
 

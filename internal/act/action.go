@@ -88,3 +88,9 @@ type arriver interface {
 type judged interface {
 	Judged() *fleet.Verdict
 }
+
+// merger is a Run that builds or lands a merge group. It is asked once, after Do and
+// Verify, however they ended; nil means that nothing was learned.
+type merger interface {
+	Merged() *fleet.MergeOutcome
+}

@@ -98,6 +98,9 @@ func (p *performance) learn(run Run) {
 		if j, ok := run.(judged); ok {
 			p.result.Verdict = j.Judged()
 		}
+		if m, ok := run.(merger); ok {
+			p.result.Merge = m.Merged()
+		}
 		return nil
 	}
 	if err := safely(ask); err != nil {

@@ -38,6 +38,7 @@ type SpawnRequest struct {
 	Account   string   `json:"account,omitempty"`
 	Prompt    string   `json:"prompt,omitempty"`   // the first one; made of task, spec and files by default
 	Dir       string   `json:"dir,omitempty"`      // where it works; of a worktree, the folder to make
+	Here      string   `json:"here,omitempty"`     // where it works when neither this nor its role says
 	Repo      string   `json:"repo,omitempty"`     // repository a worktree is made of
 	Worktree  bool     `json:"worktree,omitempty"` // make one
 	Branch    string   `json:"branch,omitempty"`   // of the worktree; agent/NAME by default

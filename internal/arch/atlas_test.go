@@ -66,7 +66,7 @@ func atlas() []row {
 		{pkg: "internal/observe/*", may: "fleet observe session agent agent/conversation ledger sys/*", why: "probes look through Viewers and Readers"},
 		{pkg: "internal/observe/installation", may: "fleet config agent hookwire report doctor service store sys/*", why: "looks at Custos's own installation, in the words in which doctor judges it: its configuration, its sockets, its database, its programs and its chats"},
 		{pkg: "internal/assess", may: "fleet rules agent", pure: true, why: "stage 2"},
-		{pkg: "internal/decide", may: "fleet", pure: true, why: "stage 3"},
+		{pkg: "internal/decide", may: "fleet ledger", pure: true, why: "stage 3; what is on record of a merge queue is the ledger's to say, for what is wished for and for what follows alike"},
 		{pkg: "internal/decide/follow", may: "fleet ledger decide/follow/*", pure: true, why: "the plan's second half: what follows from records by itself, one noun after the other"},
 		{pkg: "internal/decide/follow/*", may: "fleet ledger", pure: true, why: "movers: each says what becomes of one noun's records, by ledger's verbs; none knows another"},
 		{pkg: "internal/act", may: "fleet", why: "stage 4"},

@@ -115,6 +115,8 @@ func collectRecords(c *fleet.Coordination, k fleet.Kind) []item {
 		return each(c.Convoys, func(x *fleet.ConvoyFacts) item { return named(x.ID, x, fleet.Target{}) })
 	case fleet.KindMail:
 		return each(c.Mails, func(x *fleet.MailFacts) item { return named(x.ID, x, fleet.Target{}) })
+	case fleet.KindMerge:
+		return each(c.Merges, func(x *fleet.MergeFacts) item { return named(x.ID, x, fleet.Target{}) })
 	}
 	return nil
 }

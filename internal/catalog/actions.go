@@ -55,7 +55,7 @@ func actionMakers() []actionMaker {
 		{trustcode.Do, "", func(w *World) (act.Action, error) {
 			return trustcode.New(trustcode.Options{Look: w.Code, Pin: w.Pin}), nil
 		}},
-	}, agentMakers(), runMakers(), forgeActionMakers(), beadMakers(), engineMakers(), ciActionMakers())
+	}, agentMakers(), runMakers(), forgeActionMakers(), beadMakers(), engineMakers(), ciActionMakers(), mergeMakers())
 }
 
 // Actions makes every built-in action.

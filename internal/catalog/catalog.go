@@ -77,6 +77,8 @@ type World struct {
 	// socket of this daemon.
 	ConfigTrouble func() string
 	SocketTrouble func() string
+	// MergeBarred says why a merge group is not to land at this instant; nil: nothing is asked.
+	MergeBarred func(ctx context.Context, t fleet.MergeTarget) (string, error)
 	// GateChecks lists the open gates that wait for a command.
 	GateChecks func(ctx context.Context) ([]fleet.Gate, error)
 	// Schedules says which schedules of formulas cannot run, and why.

@@ -27,7 +27,7 @@ func completions() map[string][]source {
 		"answer": {agentNames, choiceNames}, "ack": {alertNumbers}, "approve": {alertNumbers}, "deny": {alertNumbers}, "silence": {either(ruleNames, alertSubjects), alertSubjects},
 		"why": {either(agentNames, alertNumbers, ruleNames, agentSubjects, alertSubjects)}, "rules": {ruleNames},
 		"mail read": {mailIDs}, "mail archive": {mailIDs}, "mail reply": {mailIDs}, "web revoke": {webSessions},
-		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames}, "grant": {agentNames, noNames},
+		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames}, "merge add": {noNames}, "grant": {agentNames, noNames},
 		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},
 	}
 	for _, k := range []struct {
@@ -42,6 +42,9 @@ func completions() map[string][]source {
 		{budgetNames, "budget/lower budget/raise budget/show"},
 		{convoyIDs, "convoy/close convoy/reopen convoy/show"},
 		{gateIDs, "gate/close gate/show"},
+		{roleNames, "role/show role/render"},
+		{workRefs, "sling"},
+		{mergeIDs, "merge/show merge/why merge/withdraw merge/hold merge/release"},
 		{workRefs, "work/close work/dep work/release work/reopen work/show work/take"},
 	} {
 		for _, path := range strings.Fields(k.commands) {
@@ -246,6 +249,16 @@ func convoyIDs(ctx context.Context, c *api.Client, _ []string) ([]string, error)
 func gateIDs(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
 	v, err := c.Gates(ctx, false)
 	return named(v.Gates, err, func(g api.Gate) string { return g.ID })
+}
+
+func roleNames(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
+	v, err := c.Roles(ctx)
+	return named(v.Roles, err, func(r api.Role) string { return r.Name })
+}
+
+func mergeIDs(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
+	v, err := c.Merges(ctx, "", false)
+	return named(v.Merges, err, func(m api.Merge) string { return m.ID })
 }
 
 func workRefs(ctx context.Context, c *api.Client, _ []string) ([]string, error) {

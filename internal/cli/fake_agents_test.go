@@ -22,6 +22,13 @@ import (
 // given again (or, over a daemon, asked for), "never" refused, anything
 // else is under way and done when it is asked for the second time. What was
 // taken is a line of $HOME/orders.
+func (w *world) Drafted(o fleet.Order) ([]fleet.Order, error) {
+	taken, _, err := ledger.Take(nil, o, o.At)
+	return []fleet.Order{taken}, err
+}
+
+func (w *world) Settle(context.Context, string) error { return nil }
+
 func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
 	o.State, o.Action = fleet.OrderOpen, "00112233445566aa"
 	switch o.Agent {

@@ -98,11 +98,11 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 	}
 	switch {
 	case !q.Worktree && q.Dir == "":
-		q.Dir = "."
+		q.Here = "."
 	case q.Worktree && q.Repo == "":
 		q.Repo = repoAbove(".")
 	}
-	paths := []*string{&q.Dir, &q.Repo, &q.Spec}
+	paths := []*string{&q.Dir, &q.Here, &q.Repo, &q.Spec}
 	if len(q.Argv) > 0 && strings.HasPrefix(q.Argv[0], ".") && strings.Contains(q.Argv[0], "/") && !q.Worktree {
 		paths = append(paths, &q.Argv[0]) // as a shell reads it; in a worktree of its own it is of that
 	}

@@ -27,6 +27,9 @@ type Control struct {
 	Code      Code
 	Records   Records
 	Pauses    Pauses
+	Merges    Merges
+	Roles     []fleet.Role // of custos.toml
+	Presets   []fleet.Role // that come with Custos
 	Budgets   Budgets
 	Grants    Grants
 	Asker     Asker
@@ -174,6 +177,7 @@ func Nouns() []Noun {
 		work(),
 		convoys(),
 		gates(),
+		merges(),
 		triggers(),
 		mail(),
 		formulas(),
@@ -190,6 +194,8 @@ func Nouns() []Noun {
 		receivers(),
 		agents(),
 		orders(),
+		roles(),
+		slings(),
 		people(),
 		caller(),
 		web(),

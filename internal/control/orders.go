@@ -30,6 +30,10 @@ func orders() Noun {
 
 // Orders is the book of orders.
 type Orders interface {
+	// Drafted is an order as Take would write it down, with those that go with it.
+	Drafted(o fleet.Order) ([]fleet.Order, error)
+	// Settle has one pass judge what was written down.
+	Settle(ctx context.Context, why string) error
 	// Take writes an order down, has one pass judge it, and returns it as that
 	// pass left it: with an action, queued, refused or done. It does not wait for
 	// the action. The same ID twice is one order; with another content it is an
@@ -188,7 +192,7 @@ func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (f
 		if err != nil {
 			return o, err
 		}
-		if o.Spawn, err = spawnOf(*r.Spawn, r.Agent, all, c.kindOf()); err != nil {
+		if o.Spawn, err = c.spawned(ctx, *r.Spawn, r.Agent, all); err != nil {
 			return o, api.AsBadInput(err)
 		}
 	}
@@ -196,6 +200,22 @@ func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (f
 		return o, err
 	}
 	return o, checkOrder(o, c.People...)
+}
+
+// spawned is what a spawn starts, with what its role says.
+func (c *Control) spawned(ctx context.Context, q api.SpawnRequest, name string, all []fleet.Registration) (*fleet.Registration, error) {
+	if err := c.roleAllows(q, all); err != nil {
+		return nil, err
+	}
+	var records fleet.Records
+	if c.role(q.Role) != nil && q.Task != "" {
+		past, _, err := c.Records.Seen(ctx)
+		if err != nil {
+			return nil, err
+		}
+		records = past.Records
+	}
+	return spawnOf(c.asRole(q, name, records), name, all, c.kindOf())
 }
 
 // checkWords refuses what would not reach the agent as it was given: no control character is

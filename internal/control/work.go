@@ -230,6 +230,9 @@ func (c *Control) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange
 	case "release":
 		return ledger.ReleaseWork(*found, r.Why, by, c.Now())
 	case "close":
+		if err := c.endsOtherwise(*found, by); err != nil {
+			return *found, err
+		}
 		return ledger.CloseWork(*found, r.Outcome, r.Why, by, c.Now())
 	case "reopen":
 		return ledger.ReopenWork(*found, r.Why, c.Now())

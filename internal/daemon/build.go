@@ -98,6 +98,8 @@ func (s *system) settings() []func() error {
 		from(s.cfg, catalog.Triage, &s.triage),
 		from(s.cfg, catalog.Handoff, &s.handoff),
 		from(s.cfg, func(cfg config.Config) ([]fleet.Pool, error) { return catalog.Pools(cfg, s.world.Kinds) }, &s.pools),
+		from(s.cfg, catalog.Merges, &s.merges),
+		from(s.cfg, func(cfg config.Config) ([]fleet.Role, error) { return catalog.Roles(cfg, s.world.Kinds) }, &s.roles),
 		from(s.cfg, catalog.Budgets, &s.budgets),
 		from(s.cfg, catalog.ReadPolicies, &s.policies),
 		from(s.cfg, catalog.Prices, &s.prices),
@@ -205,7 +207,7 @@ func (s *system) know(every time.Duration) {
 // knowPast hands them what is written down.
 func (s *system) knowPast() {
 	w := s.world
-	w.Lost, w.Registered, w.GateChecks = s.ledger.lost, unlessLost(s.registered), s.gateChecks
+	w.Lost, w.Registered, w.GateChecks, w.MergeBarred = s.ledger.lost, unlessLost(s.registered), s.gateChecks, s.mergeBarred
 	w.Spending, w.Counting = s.usage, s.howCounted
 	w.Used = s.used
 	w.Runs = func(ctx context.Context) ([]fleet.Run, error) {

@@ -23,14 +23,31 @@ var (
 	_ control.History = orderPort{}
 )
 
-// Take writes an order down, and has one pass judge it.
-func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
+// Drafted is an order as it would be written down, and those that go with it.
+func (c orderPort) Drafted(o fleet.Order) ([]fleet.Order, error) {
 	if s := o.Spawn; s != nil {
 		if _, known := c.s.world.Kinds.Get(s.Kind); !known {
-			return o, fmt.Errorf("%w: there is no kind %q; there are %s", ledger.ErrIllegal, s.Kind, strings.Join(c.s.world.Kinds.Names(), ", "))
+			return nil, fmt.Errorf("%w: there is no kind %q; there are %s", ledger.ErrIllegal, s.Kind, strings.Join(c.s.world.Kinds.Names(), ", "))
 		}
 	}
 	taken, _, err := ledger.Take(nil, o, c.s.world.Now())
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := c.firstPrompt(taken)
+	return append([]fleet.Order{taken}, prompt...), err
+}
+
+// Settle has one pass judge what was written down.
+func (c orderPort) Settle(ctx context.Context, why string) error {
+	c.s.listen()
+	c.s.board.Touched(fleet.PartAgents)
+	return c.s.loop.Pass(ctx, why, restsOn()...)
+}
+
+// Take writes an order down, and has one pass judge it.
+func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error) {
+	drafted, err := c.Drafted(o)
 	if err != nil {
 		return o, err
 	}
@@ -42,11 +59,7 @@ func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	if err != nil {
 		return o, err
 	}
-	prompt, err := c.firstPrompt(taken)
-	if err != nil {
-		return o, err
-	}
-	taken, _, err = st.TakeOrder(ctx, taken, prompt...)
+	taken, _, err := st.TakeOrder(ctx, drafted[0], drafted[1:]...)
 	if errors.Is(err, store.ErrExists) {
 		return o, fmt.Errorf("%w: %w", ledger.ErrTaken, err)
 	}

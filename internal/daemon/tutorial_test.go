@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,20 +35,25 @@ func TestTutorial(t *testing.T) {
 // promises is what the tutorial says is seen, by a line of the block that shows it.
 func promises() map[string][]string {
 	return map[string][]string{
-		"custos plugin lint disk":         {"disk"},
-		"custos ps":                       {"builder", "tester", "claude"},
-		"custos attach builder":           {"tmux", "attach"},
-		"custos web":                      {"http://127.0.0.1:", "once"},
-		"custos failures builder":         {"crashed", "signal 9"},
-		"custos why agent/builder":        {"recover"},
-		"custos work list":                {"w1", "w2", "in progress"},
-		"custos gate list":                {"timer", "The shop has closed"},
-		"custos mail inbox --for builder": {"The price list"},
-		"custos mail inbox --for tester":  {"Unblocked: w2"},
-		"custos convoy list --all":        {"done", "2"},
-		"custos gate list --all":          {"passed"},
-		"custos plugin history disk":      {"done"},
-		"custos mail inbox":               {"Convoy done"},
+		"custos plugin lint disk":                 {"disk"},
+		"custos ps":                               {"builder", "tester", "claude"},
+		"custos attach builder":                   {"tmux", "attach"},
+		"custos web":                              {"http://127.0.0.1:", "once"},
+		"custos failures builder":                 {"crashed", "signal 9"},
+		"custos why agent/builder":                {"recover"},
+		"custos work list":                        {"w1", "w2", "in progress"},
+		"custos gate list":                        {"timer", "The shop has closed"},
+		"custos mail inbox --for builder":         {"The price list"},
+		"custos mail inbox --for tester":          {"Unblocked: w2"},
+		"custos convoy list --all":                {"done", "2"},
+		"custos gate list --all":                  {"passed"},
+		"custos plugin history disk":              {"done"},
+		"custos mail inbox":                       {"Convoy done"},
+		"custos role render writer --work w3":     {"writer-w3", "w3"},
+		"custos merge list --all":                 {"wrong", "failed", "agent/writer-w3", "agent/writer-w4", "merged"},
+		"custos merge why mq1":                    {"prices failed on mq1 alone"},
+		"custos work list --all":                  {"The price of plums"},
+		"git -C ~/shop log --oneline origin/main": {"The price of w3", "The price of w4"},
 	}
 }
 
@@ -140,6 +146,11 @@ func (s *student) do(block string) {
 		s.waitForMinute()
 	case strings.HasPrefix(block, "custos why "):
 		s.liveOn()
+	case strings.HasPrefix(block, "git -C ~/shop worktree add"):
+		s.waitFor("custos merge list", "shop: main of origin")
+	case strings.HasPrefix(block, "custos merge list --all"):
+		s.waitFor("custos merge list --all", "failed", "merged")
+		s.waitFor("custos work list", "No ")
 	}
 	out, err := s.sh(s.Context(), scripted.Replace(block))
 	if err != nil {
@@ -181,6 +192,16 @@ func (s *student) which(program string) string {
 		s.Fatal(err)
 	}
 	return strings.TrimSpace(out)
+}
+
+// waitFor waits until a command shows words.
+func (s *student) waitFor(command string, words ...string) {
+	s.Helper()
+	shown := ""
+	await(s.T, func() string { return command + " shows\n" + shown }, func() bool {
+		shown, _ = s.sh(s.Context(), command)
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(shown, w) })
+	})
 }
 
 // waitForMinute: the gate and the plugin take a minute.

@@ -11,6 +11,7 @@ func Decide(policy fleet.Policy, snap fleet.Snapshot, found fleet.Assessment, pa
 	p := newPass(&policy, &snap, &found, &past)
 	p.answerOrders()
 	p.carryRuns()
+	p.carryMerges()
 	for i := range found.Findings {
 		p.consider(&found.Findings[i])
 	}
@@ -66,10 +67,13 @@ type request struct {
 // byPerson says whether a person ordered it.
 func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.order.By) }
 
-// isAsked says whether it was asked for already: a person ordered it, or a run
-// needs it, which a person or the configuration asked for. To ask a judge is asked
-// for by configuring one, with what may be spent on it.
-func (r *request) isAsked() bool { return r.byPerson() || r.run != nil || r.wish.Do == doTriage }
+// isConfigured says whether a run of a formula needs it, or a merge queue, which a person or
+// the configuration asked for.
+func (r *request) isConfigured() bool { return r.run != nil || r.wish.Target.Merge != nil }
+
+// isAsked says whether it was asked for already: a person ordered it, or it is configured. To
+// ask a judge is asked for by configuring one, with what may be spent on it.
+func (r *request) isAsked() bool { return r.byPerson() || r.isConfigured() || r.wish.Do == doTriage }
 
 // isKept says whether it starts an agent again that a person spawned, or tells it to go on
 // whose turn Custos ended: to order an agent is to order that it runs. The fleet's mode is about what
@@ -84,7 +88,7 @@ func (r *request) isKept() bool {
 // A backup changes nothing that anybody works with: fifty agents that end together
 // are all saved.
 func isCharged(a *fleet.Action) bool {
-	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && !fleet.IsPerson(a.By)
+	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && !fleet.IsPerson(a.By)
 }
 
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {

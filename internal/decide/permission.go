@@ -34,8 +34,8 @@ func askMode(p *pass, r *request) *refusal {
 	if lostInReboot(r) && p.afterReboot() == fleet.ModeObserve {
 		return &refusal{why: "it ran when the machine was started again, and after_reboot is observe", hint: hintRecover(r)}
 	}
-	if r.run != nil {
-		return nil // it was asked for with the run
+	if r.isConfigured() {
+		return nil // it was asked for with the run, or by a merge queue's being there
 	}
 	if p.policy.ApprovedBy == "" && plain(p.policy.Mode) == fleet.ModeObserve && !r.isKept() && !r.ability.Singly { // whom no --apply lets pass
 		return &refusal{why: "the fleet is in mode observe", hint: hintApply}
@@ -103,6 +103,9 @@ func (p *pass) pausedFor(r *request) string {
 	}
 	if r.run != nil {
 		about = append(about, r.run.Project)
+	}
+	if m := r.wish.Target.Merge; m != nil {
+		about = append(about, m.Queue.Project)
 	}
 	if bead := r.wish.Target.Bead; bead != nil {
 		about = append(about, bead.Project)

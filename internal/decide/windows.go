@@ -221,7 +221,7 @@ func askBudget(p *pass, r *request) *refusal {
 		return p.askCalls()
 	}
 	limit, of := p.policy.Budget, allowanceOf(r.wish.Do)
-	if limit.Max <= 0 || limit.In <= 0 || len(p.spent[of]) < limit.Max || r.byPerson() || r.run != nil || r.wish.Do == doCheckpoint {
+	if limit.Max <= 0 || limit.In <= 0 || len(p.spent[of]) < limit.Max || r.byPerson() || r.isConfigured() || r.wish.Do == doCheckpoint {
 		return nil
 	}
 	if p.overspent[of] == nil { // once it is used up, nothing is added any more

@@ -6,6 +6,7 @@ type Coordination struct {
 	Gates   []GateFacts   `json:"gates,omitempty"`
 	Convoys []ConvoyFacts `json:"convoys,omitempty"`
 	Mails   []MailFacts   `json:"mails,omitempty"`
+	Merges  []MergeFacts  `json:"merges,omitempty"`
 }
 
 // WorkFacts is one piece of work of the ledger, or one that something else waits

@@ -81,6 +81,8 @@ type Target struct {
 	Registration *Registration `json:"registration,omitempty"`
 	// Step is the target of an action on a run: Custos made it, and it is never another's.
 	Step *StepTarget `json:"step,omitempty"`
+	// Merge is the target of an action on a merge group: the same.
+	Merge *MergeTarget `json:"merge,omitempty"`
 }
 
 // Owner says whose the target is; foreign when that is not known.
@@ -102,7 +104,7 @@ func (t Target) Owner() Owner {
 		return t.Registration.Owner
 	case t.Container != nil:
 		return t.Container.Owner
-	case t.Step != nil:
+	case t.Step != nil, t.Merge != nil:
 		return OwnerCustos
 	case t.Landmark != nil:
 		return t.Landmark.Owner

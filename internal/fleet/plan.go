@@ -127,6 +127,7 @@ type Policy struct {
 	Triage     TriagePolicy       `json:"triage,omitzero"`
 	Handoff    HandoffPolicy      `json:"handoff,omitzero"`
 	Pools      []Pool             `json:"pools,omitempty"`
+	Merges     []MergeQueue       `json:"merges,omitempty"`
 	Budgets    []Budget           `json:"budgets,omitempty"` // of what models cost
 	// Coordination is who is notified of work and convoys.
 	Coordination CoordinationPolicy `json:"coordination,omitzero"`

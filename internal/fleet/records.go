@@ -28,6 +28,9 @@ type Records struct {
 	Convoys      []Convoy     `json:"convoys,omitempty"`
 	Mails        []Mail       `json:"mails,omitempty"`
 	Triggers     []Trigger    `json:"triggers,omitempty"`
+	Merges       []MergeItem  `json:"merges,omitempty"`
+	MergeGroups  []MergeGroup `json:"merge_groups,omitempty"`
+	MergeHolds   []MergeHold  `json:"merge_holds,omitempty"`
 }
 
 // IsZero says whether there is none.
@@ -39,6 +42,9 @@ func (r Records) IsZero() bool {
 		len(r.Convoys),
 		len(r.Mails),
 		len(r.Triggers),
+		len(r.Merges),
+		len(r.MergeGroups),
+		len(r.MergeHolds),
 	) == 0
 }
 
@@ -51,6 +57,9 @@ func (r Records) And(more Records) Records {
 		Convoys:      append(r.Convoys, more.Convoys...),
 		Mails:        append(r.Mails, more.Mails...),
 		Triggers:     append(r.Triggers, more.Triggers...),
+		Merges:       append(r.Merges, more.Merges...),
+		MergeGroups:  append(r.MergeGroups, more.MergeGroups...),
+		MergeHolds:   append(r.MergeHolds, more.MergeHolds...),
 	}
 }
 

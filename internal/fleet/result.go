@@ -33,7 +33,8 @@ type Result struct {
 	Verdict      *Verdict      `json:"verdict,omitempty"` // what a judge said
 	// Arrival is what became of what the action was to give an agent; nil for an action
 	// that gives none, and for one that did not begin: then nothing was given.
-	Arrival *Arrival `json:"arrival,omitempty"`
+	Arrival *Arrival      `json:"arrival,omitempty"`
+	Merge   *MergeOutcome `json:"merge,omitempty"` // what was learned of a merge group
 }
 
 // ActionStage is how far an action got, as journalled.

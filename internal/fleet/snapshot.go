@@ -134,7 +134,7 @@ func PartOf(k Kind) PartName {
 		return PartSpending
 	case KindOverlap:
 		return PartOverlaps
-	case KindWork, KindGate, KindConvoy, KindMail:
+	case KindWork, KindGate, KindConvoy, KindMail, KindMerge:
 		return PartCoordination
 	}
 	return PartSelf

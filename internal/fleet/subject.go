@@ -40,6 +40,8 @@ const (
 	KindConvoy Kind = "convoy" // its ID
 	KindMail   Kind = "mail"   // its ID
 
+	KindMerge Kind = "merge" // ID of an item of a merge queue, of a group, or name of a queue
+
 	KindOrder   Kind = "order"   // its ID
 	KindTrigger Kind = "trigger" // its name
 

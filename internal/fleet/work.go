@@ -89,6 +89,8 @@ type WorkItem struct {
 	At       Instant   `json:"at"`
 	Since    Instant   `json:"since"` // of this state
 	ClosedBy string    `json:"closed_by,omitempty"`
+	Begin    []Order   `json:"begin,omitempty"` // that have its agent begin, where it was handed out: the first says how it went
+	Begun    bool      `json:"begun,omitempty"` // they were given
 }
 
 // Ref is how other work names it.

@@ -14,7 +14,7 @@ func Facts(past fleet.Past, snap fleet.Snapshot) fleet.Part[fleet.Coordination] 
 	p.Status, p.At = fleet.StatusOK, snap.At
 	f := newFacts(past, snap)
 	list := f.sorted()
-	p.Value = fleet.Coordination{Work: f.work(list), Gates: f.gates(), Convoys: f.convoys(list), Mails: f.mails()}
+	p.Value = fleet.Coordination{Work: f.work(list), Gates: f.gates(), Convoys: f.convoys(list), Mails: f.mails(), Merges: f.merges()}
 	return p
 }
 

@@ -73,7 +73,7 @@ func TakeWork(w fleet.WorkItem, agent, by string, at fleet.Instant) (fleet.WorkI
 	case w.Agent == agent:
 		return w, nil
 	}
-	w.State, w.Agent, w.Since = fleet.WorkTaken, agent, at
+	w.State, w.Agent, w.Since, w.Begin, w.Begun = fleet.WorkTaken, agent, at, nil, false
 	return w, nil
 }
 
@@ -88,6 +88,7 @@ func ReleaseWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.Work
 		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	}
 	w.State, w.Agent, w.Person, w.Since, w.Why = fleet.WorkOpen, "", false, at, fleet.Line(why, 400)
+	w.Begin, w.Begun = nil, false
 	return w, nil
 }
 
@@ -109,6 +110,7 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 	if outcome == "" {
 		outcome = Completed
 	}
+	w.Begin, w.Begun = nil, false
 	w.State, w.Outcome, w.Why, w.ClosedBy, w.Since = fleet.WorkClosed, fleet.Line(outcome, 40), fleet.Line(why, 400), by, at
 	return w, nil
 }

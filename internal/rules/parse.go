@@ -201,7 +201,7 @@ func (r *reader) check(d *draft) {
 			r.wrong(d.place("caused_by"), "rule %q, caused_by: there is no rule %q%s", d.Name, cause, nearest.Hint(cause, slices.Sorted(maps.Keys(r.drafts))))
 		}
 	}
-	if countable := []fleet.Kind{fleet.KindConvoy, fleet.KindGate, fleet.KindMail, fleet.KindVault, fleet.KindWork}; d.Lists != "" && (len(d.Actions) > 0 || !slices.Contains(countable, d.Over)) {
+	if countable := []fleet.Kind{fleet.KindConvoy, fleet.KindGate, fleet.KindMail, fleet.KindMerge, fleet.KindVault, fleet.KindWork}; d.Lists != "" && (len(d.Actions) > 0 || !slices.Contains(countable, d.Over)) {
 		r.wrong(d.place("lists"), "rule %q, lists: only a rule over %s, without actions, makes one finding of many", d.Name, strings.Join(names(countable), ", "))
 	}
 	if d.Summary == "" {

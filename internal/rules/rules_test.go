@@ -182,7 +182,7 @@ func TestMistakes(t *testing.T) {
 		"syntax":          {"[rule.oom-kill]\nexpr = 'host.cpus >'", []string{"custos.toml:2: rule \"oom-kill\", expr: Syntax error"}},
 		"not bool":        {"[rule.oom-kill]\nexpr = 'host.cpus'", []string{"it gives a int, want a bool"}},
 		"wrong type":      {"[rule.oom-kill]\nexpr = 'host.name > 3'", []string{"no matching overload"}},
-		"many, acted on":  {"[rule.convoy-empty]\nactions = [{ do = 'remove-lock', targets = 'lock' }]\nlists = 'custos convoy list'", []string{`custos.toml:3: rule "convoy-empty", lists: only a rule over convoy, gate, mail, vault, work, without actions, makes one finding of many`}},
+		"many, acted on":  {"[rule.convoy-empty]\nactions = [{ do = 'remove-lock', targets = 'lock' }]\nlists = 'custos convoy list'", []string{`custos.toml:3: rule "convoy-empty", lists: only a rule over convoy, gate, mail, merge, vault, work, without actions, makes one finding of many`}},
 		"many agents":     {"[rule.agent-zombie]\nactions = []\nlists = 'custos ps'", []string{`custos.toml:3: rule "agent-zombie", lists: only`}},
 		"unknown cause":   {"[rule.oom-kill]\ncaused_by = ['memory-crises']", []string{`there is no rule "memory-crises", did you mean "memory-crisis"?`}},
 		"unknown action":  {"[rule.log-large]\nactions = [{ do = 'rotat-log' }]", []string{`custos.toml:2: rule "log-large", actions: there is no action "rotat-log", did you mean "rotate-log"?`}},

@@ -57,6 +57,7 @@ func lists() []variable {
 		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
 		listed("gates", "gate", "every gate", fleet.PartCoordination, func(s S) []fleet.GateFacts { return s.Coordination.Value.Gates }),
 		listed("convoys", "convoy", "every convoy", fleet.PartCoordination, func(s S) []fleet.ConvoyFacts { return s.Coordination.Value.Convoys }),
+		listed("merges", "merge", "every item of a merge queue, and every queue that is held", fleet.PartCoordination, func(s S) []fleet.MergeFacts { return s.Coordination.Value.Merges }),
 		listed("budgets", "budget", "every allowance of every budget", fleet.PartSpending, func(s S) []fleet.BudgetFacts { return s.Spending.Value.Budgets }),
 		listed("mails", "mail", "every mail that is not over", fleet.PartCoordination, func(s S) []fleet.MailFacts { return s.Coordination.Value.Mails }),
 	}
@@ -65,7 +66,7 @@ func lists() []variable {
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
 	return []fleet.Kind{fleet.KindAgent, fleet.KindBudget, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
-		fleet.KindLog, fleet.KindMail, fleet.KindMount, fleet.KindOverlap, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
+		fleet.KindLog, fleet.KindMail, fleet.KindMerge, fleet.KindMount, fleet.KindOverlap, fleet.KindPart, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPull, fleet.KindProject,
 		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindVault, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }
 

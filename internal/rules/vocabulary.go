@@ -60,6 +60,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.GateFacts]("gate", "One gate that is open, or was closed within a day."),
 		structureOf[fleet.ConvoyFacts]("convoy", "One convoy that is open, or was done within a day."),
 		structureOf[fleet.MailFacts]("mail", "One mail that a reader has not read yet, or that waits for an answer."),
+		structureOf[fleet.MergeFacts]("merge", "One item of a merge queue that is not over, or was over within a day; or a queue that is held."),
 		structureOf[fleet.BudgetFacts]("budget", "One allowance of a budget of what models cost, and how much of it is used."),
 		structureOf[fleet.Self]("self", "Custos itself."),
 		structureOf[fleet.Receiver]("receiver", "One notifier: a person, or a place, that notifications are sent to."),

@@ -32,7 +32,7 @@ func (w Want) recordState() error {
 	kind, _, _ := strings.Cut(record, "/")
 	all := fleet.Words(map[string]reflect.Type{
 		string(fleet.KindWork): reflect.TypeFor[fleet.WorkState](), string(fleet.KindGate): reflect.TypeFor[fleet.GateState](),
-		string(fleet.KindConvoy): reflect.TypeFor[fleet.ConvoyState](),
+		string(fleet.KindConvoy): reflect.TypeFor[fleet.ConvoyState](), string(fleet.KindMerge): reflect.TypeFor[fleet.MergeState](),
 	}[kind])
 	if needs, ok := strings.CutPrefix(want, "<- "); ok { // work/w1 <- w2 resolved
 		all = fleet.Words(reflect.TypeFor[fleet.DependencyState]())
@@ -65,6 +65,9 @@ func states(r fleet.Records) map[string]string {
 	}
 	for _, v := range r.Convoys {
 		add(fleet.KindConvoy, v.ID, v.State)
+	}
+	for _, v := range r.Merges {
+		add(fleet.KindMerge, v.ID, v.State)
 	}
 	for _, v := range r.Mails {
 		add(fleet.KindMail, v.ID, copies(v))

@@ -60,6 +60,7 @@ func things() []thing {
 		one("gate", func(s *fleet.Snapshot) *[]fleet.GateFacts { return &s.Coordination.Value.Gates }),
 		one("convoy", func(s *fleet.Snapshot) *[]fleet.ConvoyFacts { return &s.Coordination.Value.Convoys }),
 		whole("convoys", func(s *fleet.Snapshot) any { return &s.Coordination.Value.Convoys }),
+		one("merge", func(s *fleet.Snapshot) *[]fleet.MergeFacts { return &s.Coordination.Value.Merges }),
 		one("mail", func(s *fleet.Snapshot) *[]fleet.MailFacts { return &s.Coordination.Value.Mails }),
 	}
 }

@@ -120,6 +120,7 @@ func healthyRecords(at fleet.Instant) fleet.Part[fleet.Coordination] {
 		Gates: []fleet.GateFacts{{ID: "g1", Type: fleet.GateHuman, Title: "the release is approved", Project: "shop", State: fleet.GateOpen, Waiters: []string{"worker"}, Age: hour}},
 		Convoys: []fleet.ConvoyFacts{{ID: "c1", Title: "release 1.2", State: fleet.ConvoyOpen, Members: 3, Closed: 1, Ready: fleet.Known(1), Taken: fleet.Known(1),
 			Age: hour, Still: fleet.Duration(time.Minute)}},
-		Mails: []fleet.MailFacts{{ID: "m1", From: "agent/worker", Type: fleet.MailQuestion, Priority: fleet.P3, Subject: "which port?", Readers: 1, Unread: 1, Age: fleet.Duration(time.Minute)}},
+		Merges: []fleet.MergeFacts{{ID: "mq1", Queue: "shop", Project: "shop", Source: "retry", Agent: "worker", By: "agent/worker", State: fleet.MergeWaiting, Age: hour, Since: hour}},
+		Mails:  []fleet.MailFacts{{ID: "m1", From: "agent/worker", Type: fleet.MailQuestion, Priority: fleet.P3, Subject: "which port?", Readers: 1, Unread: 1, Age: fleet.Duration(time.Minute)}},
 	}}
 }

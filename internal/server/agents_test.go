@@ -18,6 +18,13 @@ import (
 	"custos/internal/view"
 )
 
+func (w *world) Drafted(o fleet.Order) ([]fleet.Order, error) {
+	taken, _, err := ledger.Take(nil, o, o.At)
+	return []fleet.Order{taken}, err
+}
+
+func (w *world) Settle(context.Context, string) error { return nil }
+
 func (w *world) Take(_ context.Context, o fleet.Order) (fleet.Order, error) {
 	if w.takeErr != nil {
 		return o, w.takeErr

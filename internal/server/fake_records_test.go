@@ -39,6 +39,8 @@ func (m *memory) Edit(_ context.Context, edit func(fleet.Records) (fleet.Records
 	out.Gates = keep(m, "g", &m.all.Gates, changed.Gates)
 	out.Convoys = keep(m, "c", &m.all.Convoys, changed.Convoys)
 	out.Triggers = keep(m, "t", &m.all.Triggers, changed.Triggers)
+	out.Merges = keep(m, "mq", &m.all.Merges, changed.Merges)
+	out.MergeHolds = keep(m, "mh", &m.all.MergeHolds, changed.MergeHolds)
 	out.Mails = keep(m, "m", &m.all.Mails, changed.Mails)
 	return out, nil
 }

@@ -120,7 +120,7 @@ func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Receivers: func(fleet.Message) []string { return w.hears },
 		Posts:     postsOf{w}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Readings: func(context.Context, fleet.Instant) ([]fleet.Reading, error) { return w.readings, nil }, Settings: func(context.Context) api.Settings { return api.Settings{} }, Costs: w.Costs, UsageFaults: w.UsageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: func() api.Prices { return api.Prices{Date: "2026-11-20"} }, Priced: func(model string) bool { return model == "b" }, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Budgets: &raising{}, Grants: granting{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Merges: merging{}, Roles: []fleet.Role{{Name: "known", Kind: "claude", Dir: "/src", Prompt: "Do {{work}}: {{title}}"}}, Budgets: &raising{}, Grants: granting{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: w, Mender: &healer{}, Version: "test", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -225,7 +225,8 @@ func TestEveryRouteAnswers(t *testing.T) {
 	w.registrations = []fleet.Registration{{Name: "builder", Kind: "claude", Owner: fleet.OwnerCustos}}
 	w.runs = []fleet.Run{nightly("known")}
 	w.records = &memory{w: w, all: fleet.Records{
-		Work:    []fleet.WorkItem{{Head: fleet.Head{ID: "w9", Revision: 1}, Title: "x", State: fleet.WorkOpen}},
+		Merges:  []fleet.MergeItem{{Head: fleet.Head{ID: "known", Revision: 1}, Queue: "shop", Source: "retry", Commit: "c1", Priority: fleet.P3, State: fleet.MergeWaiting, By: "ann"}},
+		Work:    []fleet.WorkItem{{Head: fleet.Head{ID: "w9", Revision: 1}, Title: "x", State: fleet.WorkOpen}, {Head: fleet.Head{ID: "w8", Revision: 1}, Title: "y", Priority: fleet.P3, State: fleet.WorkOpen}},
 		Convoys: []fleet.Convoy{{Head: fleet.Head{ID: "known", Revision: 1}, Title: "x", State: fleet.ConvoyOpen}},
 		Gates:   []fleet.Gate{{Head: fleet.Head{ID: "known", Revision: 1}, Type: fleet.GateHuman, Title: "x", State: fleet.GateOpen}},
 		Mails:   []fleet.Mail{{Head: fleet.Head{ID: "known", Revision: 1}, From: fleet.ByCustos, To: []string{"builder"}, Subject: "x", Priority: fleet.P3}},
@@ -253,6 +254,9 @@ func TestEveryRouteAnswers(t *testing.T) {
 
 		"POST /v1/work":         `{"title":"x"}`,
 		"POST /v1/work/{id}":    `{"do":"close"}`,
+		"POST /v1/slings":       `{"work":"w8","role":"known"}`,
+		"POST /v1/merges":       `{"branch":"other","queue":"shop"}`,
+		"POST /v1/merges/{id}":  `{"do":"hold","why":"not now"}`,
 		"POST /v1/convoys":      `{"title":"x","members":["w9"]}`,
 		"POST /v1/convoys/{id}": `{"do":"add","members":["shop#1"]}`,
 

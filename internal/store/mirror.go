@@ -59,6 +59,9 @@ func caches() []anyCache {
 		recordsCache[fleet.Convoy](convoyKind, "1"),
 		recordsCache[fleet.Mail](mailKind, "over = 0"),
 		recordsCache[fleet.Trigger](triggerKind, "0"),
+		recordsCache[fleet.MergeItem](mergeKind, "1"),
+		recordsCache[fleet.MergeGroup](groupKind, "1"),
+		recordsCache[fleet.MergeHold](holdKind, "1"),
 	}
 }
 

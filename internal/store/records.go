@@ -27,6 +27,9 @@ var (
 	convoyKind     = recordKind{"convoys", "c", "convoy"}
 	mailKind       = recordKind{"mails", "m", "mail"}
 	triggerKind    = recordKind{"triggers", "t", "trigger"}
+	mergeKind      = recordKind{"merges", "mq", "merge"}
+	groupKind      = recordKind{"merge_groups", "mg", "merge-group"}
+	holdKind       = recordKind{"merge_holds", "mh", "merge-queue"}
 )
 
 // EditRecords changes records of coordination, in one transaction: edit is given
@@ -85,6 +88,9 @@ func (t *tx) putAll(r fleet.Records) (out fleet.Records, err error) {
 	put(putEach(t, gateKind, r.Gates, &out.Gates))
 	put(putEach(t, convoyKind, r.Convoys, &out.Convoys))
 	put(putEach(t, triggerKind, r.Triggers, &out.Triggers))
+	put(putEach(t, mergeKind, r.Merges, &out.Merges))
+	put(putEach(t, groupKind, r.MergeGroups, &out.MergeGroups))
+	put(putEach(t, holdKind, r.MergeHolds, &out.MergeHolds))
 	put(putEach(t, mailKind, r.Mails, &out.Mails))
 	return out, err
 }
@@ -214,5 +220,8 @@ func (m *mirror) records(at fleet.Instant) fleet.Records {
 		Convoys:      on[fleet.Convoy](m).values(at),
 		Mails:        on[fleet.Mail](m).values(at),
 		Triggers:     on[fleet.Trigger](m).values(at),
+		Merges:       on[fleet.MergeItem](m).values(at),
+		MergeGroups:  on[fleet.MergeGroup](m).values(at),
+		MergeHolds:   on[fleet.MergeHold](m).values(at),
 	}
 }

@@ -25,6 +25,12 @@ func recordEvent(d recordKind, is, old any) (e fleet.Event, worth bool) {
 			return news, true
 		}
 		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindMail, Name: v.ID}, fmt.Sprintf("from %s: %s", v.From, v.Subject)
+	case *fleet.MergeItem:
+		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindMerge, Name: v.ID}, withWhy(v.Source+" into "+v.Queue, v.Merged, v.Why)
+	case *fleet.MergeGroup:
+		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindMerge, Name: v.ID}, withWhy(fleet.MergeNames(v.Items), v.Commit, v.Why)
+	case *fleet.MergeHold:
+		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindMerge, Name: v.Queue}, withWhy("by "+v.By, v.Why)
 	case *fleet.Trigger:
 		e.Subject, e.Text = fleet.Subject{Kind: fleet.KindSelf, Name: "custos"}, withWhy(v.Name, v.Text)
 	}
@@ -48,6 +54,15 @@ func stateOf(record any) string {
 		return string(v.State)
 	case *fleet.Mail:
 		return mailWord(v.Type)
+	case *fleet.MergeItem:
+		return string(v.State)
+	case *fleet.MergeGroup:
+		return string(v.State)
+	case *fleet.MergeHold:
+		if v.Held {
+			return "held"
+		}
+		return "released"
 	case *fleet.Trigger:
 		return "came"
 	}

@@ -49,6 +49,8 @@ func bins() []bin {
 		{"convoys", "over = 1", KeepRecords},
 		{"mails", "over = 1", KeepRecords},
 		{"triggers", "over = 1", KeepRecords},
+		{"merges", "over = 1", KeepRecords},
+		{"merge_groups", "over = 1", KeepRecords},
 	}
 }
 

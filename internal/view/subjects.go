@@ -100,6 +100,9 @@ func subjectsOfRecords(c *fleet.Coordination, add func(fleet.Kind, string)) {
 	for _, v := range c.Convoys {
 		add(fleet.KindConvoy, v.ID)
 	}
+	for _, m := range c.Merges {
+		add(fleet.KindMerge, m.ID)
+	}
 	for _, m := range c.Mails {
 		add(fleet.KindMail, m.ID)
 	}

@@ -22,6 +22,9 @@ func moves(p fleet.Pass) []fleet.Move {
 	out = append(out, moved(was.Gates, is.Gates, gateState)...)
 	out = append(out, moved(was.Convoys, is.Convoys, convoyState)...)
 	out = append(out, moved(was.Triggers, is.Triggers, triggerState)...)
+	out = append(out, moved(was.Merges, is.Merges, mergeState)...)
+	out = append(out, moved(was.MergeGroups, is.MergeGroups, groupState)...)
+	out = append(out, moved(was.MergeHolds, is.MergeHolds, holdState)...)
 	out = append(out, mailMoves(was.Mails, is.Mails)...)
 	tell(out, is.Mails)
 	return out
@@ -107,6 +110,22 @@ func convoyState(c *fleet.Convoy) state {
 
 func triggerState(t *fleet.Trigger) state {
 	return state{fleet.Subject{Kind: fleet.KindTrigger, Name: t.Name}, "happened", t.Text}
+}
+
+func mergeState(i *fleet.MergeItem) state {
+	return state{fleet.Subject{Kind: fleet.KindMerge, Name: i.ID}, string(i.State), cmp.Or(i.Why, i.Source)}
+}
+
+func groupState(g *fleet.MergeGroup) state {
+	return state{fleet.Subject{Kind: fleet.KindMerge, Name: cmp.Or(g.ID, g.Queue+"/new")}, string(g.State), cmp.Or(g.Why, fleet.MergeNames(g.Items), "the target itself")}
+}
+
+func holdState(h *fleet.MergeHold) state {
+	s := state{fleet.Subject{Kind: fleet.KindMerge, Name: h.Queue}, "released", h.By}
+	if h.Held {
+		s.state, s.why = "held", h.Why
+	}
+	return s
 }
 
 // runMoves tells of runs, and of each of their steps that moves.

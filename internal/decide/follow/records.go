@@ -6,12 +6,13 @@ import (
 	"custos/internal/decide/follow/convoys"
 	"custos/internal/decide/follow/gates"
 	"custos/internal/decide/follow/mail"
+	"custos/internal/decide/follow/merge"
 	"custos/internal/decide/follow/work"
 	"custos/internal/fleet"
 )
 
 // records move what people and agents coordinate by, in this order.
-var records = [...]func(fleet.Pass) fleet.Follows{work.Follow, convoys.Follow, gates.Follow, mail.Follow}
+var records = [...]func(fleet.Pass) fleet.Follows{merge.Follow, work.Follow, convoys.Follow, gates.Follow, mail.Follow}
 
 // coordinate returns what becomes of the records in one pass: from what is
 // remembered of them and what was seen. Facts that are unknown or stale change

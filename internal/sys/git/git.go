@@ -143,6 +143,12 @@ func exitedOne(err error) bool {
 }
 
 func (r *Reader) run(ctx context.Context, c call) ([]byte, error) {
+	out, _, err := r.talk(ctx, c)
+	return out, err
+}
+
+// talk runs git, and returns also what it, and a remote, complained of.
+func (r *Reader) talk(ctx context.Context, c call) (written []byte, told string, err error) {
 	cmd := exec.CommandContext(ctx, r.binary, append(append([]string{}, fixed[:]...), c.args...)...)
 	cmd.Dir, cmd.Stdin = c.dir, c.stdin
 	base := r.env
@@ -150,22 +156,26 @@ func (r *Reader) run(ctx context.Context, c call) ([]byte, error) {
 		base = r.own
 	}
 	cmd.Env = slices.Concat(base, c.env)
-	out, errs := &capped{left: r.max}, &capped{left: 4096, quiet: true}
+	out, errs := &capped{left: r.max}, &capped{left: mostTold, quiet: true}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case err == nil:
-		return out.Bytes(), nil
+		return out.Bytes(), errs.String(), nil
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case out.over:
 		err = ErrTooMuch
 	}
-	return out.Bytes(), fmt.Errorf("cannot run git %s in %q: %w%s", c.args[0], c.dir, err, said(errs.String()))
+	return out.Bytes(), errs.String(), fmt.Errorf("cannot run git %s in %q: %w%s", c.args[0], c.dir, err, said(errs.String()))
 }
+
+// mostTold is how much is kept of what git complains of, in bytes: a hook of a remote may say much
+// before it says why.
+const mostTold = 64 << 10
 
 // said returns the last line git complained with, quoted so that no byte of a
 // name reaches a terminal as it is.

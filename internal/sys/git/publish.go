@@ -174,20 +174,20 @@ const nameless = "custos-push"
 // the branch is not what the commit was built on. The remote's URL, which may hold a
 // secret, is in no argument.
 func (w *Writer) Push(ctx context.Context, dir, remote, commit, branch string) error {
+	return w.push(ctx, dir, remote, commit, branch)
+}
+
+// push is Push, with options of git push.
+func (w *Writer) push(ctx context.Context, dir, remote, commit, branch string, options ...string) error {
 	url, err := w.r.line(ctx, dir, "remote", "get-url", "--push", "--", remote)
 	if err != nil {
 		return err
 	}
-	env := w.r.network(ctx, dir, [2]string{"remote." + nameless + ".url", url})
-	out, err := w.r.run(ctx, call{dir: dir, logsIn: true, env: env, args: []string{"push", "--porcelain", "--no-verify",
-		"--recurse-submodules=no", "--no-follow-tags", "--", nameless, commit + ":refs/heads/" + branch}})
-	if err == nil {
-		return nil
+	args := append([]string{"push", "--porcelain", "--no-verify", "--recurse-submodules=no", "--no-follow-tags"}, options...)
+	out, told, err := w.r.talk(ctx, call{dir: dir, logsIn: true, env: w.r.network(ctx, dir, [2]string{"remote." + nameless + ".url", url}),
+		args: append(args, "--", nameless, commit+":refs/heads/"+branch)})
+	if err != nil {
+		return refused(out, told, err)
 	}
-	for _, sign := range []string{"[rejected]", "cannot lock ref", "failed to update ref", "incorrect old value"} {
-		if strings.Contains(string(out), sign) {
-			return fmt.Errorf("%w: %w", ErrRejected, err)
-		}
-	}
-	return err
+	return nil
 }

@@ -15,7 +15,7 @@ func (p *post) bounce(m *fleet.Mail, c *fleet.MailCopy) {
 	if why == "" || c.To == fleet.Overseer {
 		return
 	}
-	quiet := m.Type == fleet.MailBounce || m.Type == fleet.MailWitnessPing || c.Why == ledger.OfGroup
+	quiet := m.Type == fleet.MailBounce || m.Type == fleet.MailWitnessPing || ledger.WantsNone(*m) || c.Why == ledger.OfGroup
 	c.State, c.Since, c.Order, c.Why = fleet.CopyBounced, p.at, "", why
 	if quiet {
 		return

@@ -11,8 +11,9 @@ import (
 
 // Follow returns what becomes of work, and of what it waits for.
 func Follow(p fleet.Pass) fleet.Follows {
-	c := &pass{past: p.Past, snap: p.Snapshot, policy: p.Policy, at: p.Snapshot.At, trackers: ledger.NewTrackers(p.Past, p.Snapshot)}
+	c := &pass{past: p.Past, snap: p.Snapshot, policy: p.Policy, at: p.Snapshot.At, trackers: ledger.NewTrackers(p.Past, p.Snapshot), changed: p.Plan.Records.Work}
 	c.work()
+	c.sling(p.Plan)
 	c.dependencies()
 	return c.out
 }
@@ -24,13 +25,14 @@ type pass struct {
 	policy   fleet.Policy
 	at       fleet.Instant
 	trackers ledger.Trackers
+	changed  []fleet.WorkItem // by what came before, in this pass
 	out      fleet.Follows
 }
 
 // work gives back what nobody will go on with, and writes down what was left.
 func (c *pass) work() {
 	for _, w := range c.past.Records.Work {
-		if w.State == fleet.WorkTaken && !w.Person {
+		if w.State == fleet.WorkTaken && !w.Person && len(w.Begin) == 0 && !c.isChanged(w.ID) { // what is being handed out: see sling
 			c.giveBack(w)
 		}
 	}
@@ -62,14 +64,7 @@ func (c *pass) giveBack(w fleet.WorkItem) {
 	if left := leftBy(r); left != "" {
 		why += "; it left " + left
 	}
-	released, err := ledger.ReleaseWork(w, why, fleet.ByCustos, c.at)
-	if err != nil {
-		return
-	}
-	c.out.Records.Work = append(c.out.Records.Work, released)
-	seen := ledger.OwnSeen(&released)
-	c.out.Tell(ledger.News(fmt.Sprintf("released/%s/%d", w.ID, w.Revision), c.listeners(seen), fleet.Mail{Type: fleet.MailNews, Priority: w.Priority, Project: w.Project, About: w.ID,
-		Subject: "Given back: " + ledger.Titled(w.Ref(), w.Title), Body: why + ".\nAnybody may take it up: custos work take " + w.ID + "\n"}, c.at))
+	c.giveBackFor(w, why)
 }
 
 // isKept says whether the work of an agent that is not started again is not given back

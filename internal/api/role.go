@@ -1,0 +1,85 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"time"
+)
+
+// Role is what agents of one kind of work have in common: a [role.NAME] of custos.toml, or a
+// preset that such a section may go on from.
+type Role struct {
+	Name       string   `json:"name"`
+	Preset     string   `json:"preset,omitempty"`
+	Configured bool     `json:"configured"` // there is a section of it, so that agents can be started
+	What       string   `json:"what,omitempty"`
+	Kind       string   `json:"kind,omitempty"`
+	Argv       []string `json:"argv,omitempty"`
+	Env        []string `json:"env,omitempty"`
+	Account    string   `json:"account,omitempty"`
+	Project    string   `json:"project,omitempty"`
+	Repo       string   `json:"repo,omitempty"`
+	Dir        string   `json:"dir,omitempty"`
+	Prompt     string   `json:"prompt,omitempty"`
+	Headless   bool     `json:"headless,omitempty"`
+	Restart    string   `json:"restart,omitempty"`
+	Standing   bool     `json:"standing,omitempty"`
+	MemoryMax  int64    `json:"memory_max,omitempty"`
+	Heartbeat  string   `json:"heartbeat,omitempty"`
+	MaySpawn   []string `json:"may_spawn,omitempty"`
+	Max        int      `json:"max,omitempty"`
+	Ends       string   `json:"ends,omitempty"`   // merged: work of its agents is closed by its merge
+	Agents     []string `json:"agents,omitempty"` // that have it now
+}
+
+// RoleList is the roles there are.
+type RoleList struct {
+	At    time.Time `json:"at"`
+	Roles []Role    `json:"roles"`
+	Next  []Hint    `json:"next"`
+}
+
+// RoleDraft is exactly what an agent of a role would be started with.
+type RoleDraft struct {
+	Role     string       `json:"role"`
+	Agent    string       `json:"agent"`
+	Spawn    SpawnRequest `json:"spawn"`
+	Branch   string       `json:"branch,omitempty"`
+	Prompt   string       `json:"prompt"`
+	Commands []string     `json:"commands,omitempty"`
+}
+
+// SlingRequest hands work out: to a new agent of a role, or to one that there is.
+type SlingRequest struct {
+	Work  string   `json:"work"`
+	Role  string   `json:"role,omitempty"` // the work's own by default
+	To    string   `json:"to,omitempty"`   // name of an agent, instead
+	Files []string `json:"files,omitempty"`
+}
+
+// Slung is work that was handed out.
+type Slung struct {
+	Work  Work   `json:"work"`
+	Agent string `json:"agent"`
+	Order *Order `json:"order,omitempty"` // that has it begin, as a pass has answered it
+}
+
+// Roles lists the roles.
+func (c *Client) Roles(ctx context.Context) (RoleList, error) {
+	return get[RoleList](ctx, c, "/v1/roles")
+}
+
+// Role returns one role.
+func (c *Client) Role(ctx context.Context, name string) (Role, error) {
+	return get[Role](ctx, c, "/v1/roles/"+url.PathEscape(name))
+}
+
+// DraftRole returns what an agent of a role would be started with.
+func (c *Client) DraftRole(ctx context.Context, name, work string) (RoleDraft, error) {
+	return get[RoleDraft](ctx, c, "/v1/roles/"+url.PathEscape(name)+"/offer?"+url.Values{"work": {work}}.Encode())
+}
+
+// Sling hands work out. The same work to the same agent twice is once.
+func (c *Client) Sling(ctx context.Context, r SlingRequest) (Slung, error) {
+	return post[Slung](ctx, c, same, "/v1/slings", r)
+}

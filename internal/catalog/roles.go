@@ -1,0 +1,170 @@
+package catalog
+
+import (
+	"cmp"
+	_ "embed" // for the presets
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"custos/internal/agent"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/nearest"
+)
+
+//go:embed roles.toml
+var rolePresets []byte
+
+// roleSection is the section [role.NAME]. What it does not say its preset says.
+type roleSection struct {
+	Preset    string   `toml:"preset"`         // "": the one of its own name, where there is one
+	What      string   `toml:"what"`           // one line for people
+	Kind      string   `toml:"kind"`           // of agent CLI; what argv begins with
+	Argv      []string `toml:"argv"`           // the command line
+	Env       []string `toml:"env" is:"name"`  // names of variables that are passed on
+	Account   string   `toml:"account"`        // whose rate limit they share
+	Project   string   `toml:"project"`        // whose work they take
+	Repo      string   `toml:"repo" is:"path"` // what each has a worktree of
+	Dir       string   `toml:"dir" is:"path"`  // or where they work
+	Prompt    string   `toml:"prompt"`         // the first one, with {{work}} and the like
+	Headless  bool     `toml:"headless"`       // without a terminal
+	Restart   string   `toml:"restart" is:"|always|on-failure|never"`
+	Standing  *bool    `toml:"standing"`         // being idle is no fault of it
+	Memory    string   `toml:"memory" is:"size"` // cap on the memory of each
+	Heartbeat string   `toml:"heartbeat" is:"duration 1m.."`
+	MaySpawn  []string `toml:"may_spawn"`         // roles of agents that its own may start
+	Max       int      `toml:"max" is:"0..1000"`  // agents that have it at once
+	Ends      string   `toml:"ends" is:"|merged"` // "merged": its work is closed by its merge, not by its word
+}
+
+// RolePresets are the roles that come with Custos, sorted by name.
+func RolePresets() ([]fleet.Role, error) {
+	sections := map[string]roleSection{}
+	if err := toml.Unmarshal(rolePresets, &sections); err != nil {
+		return nil, fmt.Errorf("cannot read the presets of roles: %w", err)
+	}
+	var out []fleet.Role
+	for _, name := range sortedNames(sections) {
+		s := sections[name]
+		out = append(out, fleet.Role{Name: name, Preset: name, What: s.What, Prompt: s.Prompt, Standing: s.Standing != nil && *s.Standing, MaySpawn: s.MaySpawn, Ends: s.Ends})
+	}
+	return out, nil
+}
+
+// Roles reads the sections [role.NAME], in the order of their names.
+func Roles(cfg config.Config, kinds *agent.Kinds) (out []fleet.Role, err error) {
+	sections := map[string]roleSection{}
+	if err := cfg.Section("role", &sections); err != nil {
+		return nil, err
+	}
+	presets, err := RolePresets()
+	if err != nil {
+		return nil, err
+	}
+	var wrong []error
+	for _, name := range sortedNames(sections) {
+		r, err := sections[name].role(name, presets, cfg)
+		if err == nil {
+			err = checkRole(r, sections, presets, kinds)
+		}
+		if err != nil {
+			wrong = append(wrong, cfg.Misread("role."+name, err))
+		}
+		out = append(out, r)
+	}
+	return out, errors.Join(wrong...)
+}
+
+func (s roleSection) role(name string, presets []fleet.Role, cfg config.Config) (fleet.Role, error) {
+	r := fleet.Role{}
+	if p := fleet.Find(presets, func(p *fleet.Role) bool { return p.Name == cmp.Or(s.Preset, name) }); p != nil {
+		r = *p
+	} else if s.Preset != "" {
+		return r, fmt.Errorf("preset: there is none called %q%s", fleet.Line(s.Preset, 40), nearest.Hint(s.Preset, roleNames(presets)))
+	}
+	r.Name, r.Env, r.Account, r.Project, r.Headless, r.Heartbeat = name, s.Env, s.Account, s.Project, s.Headless, s.Heartbeat
+	r.Kind, r.Argv, r.Restart, r.Max = s.Kind, s.Argv, fleet.Restart(s.Restart), s.Max
+	r.What, r.Prompt, r.Ends = cmp.Or(s.What, r.What), cmp.Or(s.Prompt, r.Prompt), cmp.Or(s.Ends, r.Ends)
+	if s.Standing != nil {
+		r.Standing = *s.Standing
+	}
+	if s.MaySpawn != nil {
+		r.MaySpawn = s.MaySpawn
+	}
+	if r.Kind == "" && len(s.Argv) > 0 {
+		r.Kind = filepath.Base(s.Argv[0])
+	}
+	return r, s.places(&r, cfg)
+}
+
+// places says where its agents work, and how much memory they have.
+func (s roleSection) places(r *fleet.Role, cfg config.Config) error {
+	if s.Repo != "" && s.Dir != "" {
+		return errors.New("dir: want repo, of which each agent has a worktree, or dir, and not both")
+	}
+	for _, p := range []struct{ from, to *string }{{&s.Repo, &r.Repo}, {&s.Dir, &r.Dir}} {
+		if *p.from == "" {
+			continue
+		}
+		full, err := cfg.Expand(*p.from)
+		if err != nil {
+			return err
+		}
+		*p.to = fleet.Path(filepath.Clean(full))
+	}
+	if s.Memory == "" {
+		return nil
+	}
+	n, err := fleet.ParseSize(s.Memory)
+	r.MemoryMax = n
+	return err
+}
+
+func roleNames(roles []fleet.Role) (names []string) {
+	for _, r := range roles {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// checkRole refuses a role that no agent could have.
+func checkRole(r fleet.Role, all map[string]roleSection, presets []fleet.Role, kinds *agent.Kinds) error {
+	known := append(sortedNames(all), roleNames(presets)...)
+	_, isKind := kinds.Get(r.Kind)
+	switch {
+	case !poolName.MatchString(r.Name):
+		return errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it begins the names of its agents")
+	case r.Kind == "":
+		return errors.New(`kind: want a kind of agent, like "claude"`)
+	case !isKind:
+		return fmt.Errorf("kind: there is no kind %q; there are %s", fleet.Line(r.Kind, 40), strings.Join(kinds.Names(), ", "))
+	}
+	for _, name := range r.MaySpawn {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("may_spawn: there is no role %q%s", fleet.Line(name, 40), nearest.Hint(name, known))
+		}
+	}
+	for key, text := range map[string]string{"prompt": r.Prompt, "argv": strings.Join(r.Argv, "\n")} {
+		for _, v := range roleVariable.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(ledger.RoleVariables(), v[1]) {
+				return fmt.Errorf("%s: there is no {{%s}}; there are %s", key, fleet.Line(v[1], 40), strings.Join(ledger.RoleVariables(), ", "))
+			}
+		}
+	}
+	if r.Heartbeat != "" {
+		if _, err := time.ParseDuration(r.Heartbeat); err != nil {
+			return fmt.Errorf("heartbeat: want a time like \"10m\": %w", err)
+		}
+	}
+	return nil
+}
+
+var roleVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)

@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"custos/internal/agent"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// Each preset is a role that agents can have, with nothing in its prompt that is not known.
+func TestRolePresets(t *testing.T) {
+	presets, err := RolePresets()
+	if err != nil || !slices.Equal(roleNames(presets), []string{"builder", "coordinator", "crew", "lead", "reviewer", "scout"}) {
+		t.Fatalf("%q, %v", roleNames(presets), err)
+	}
+	text := ""
+	for _, p := range presets {
+		text += "[role." + p.Name + "]\nkind = \"claude\"\n"
+	}
+	roles, err := Roles(loaded(t, text), kindsOfTest(t))
+	if err != nil || len(roles) != len(presets) {
+		t.Fatal(err)
+	}
+	w := fleet.WorkItem{Head: fleet.Head{ID: "w7"}, Title: "the title", Body: "the body"}
+	for _, r := range roles {
+		got := ledger.RolePrompt(r, fleet.Registration{Name: "me", Project: "shop", Branch: "agent/me"}, &w)
+		if r.Name == "crew" {
+			if got != "" {
+				t.Errorf("crew is told %q", got)
+			}
+			continue
+		}
+		for _, want := range []string{"me", "w7", "the title", "the body"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s is not told %q:\n%s", r.Name, want, got)
+			}
+		}
+		if strings.Contains(got, "{{") || strings.Contains(got, "\n\n\n") {
+			t.Errorf("%s is told\n%s", r.Name, got)
+		}
+	}
+	if i := slices.IndexFunc(roles, func(r fleet.Role) bool { return r.Name == "builder" }); roles[i].Ends != fleet.RoleEndsMerged {
+		t.Error("a builder's word closes its work")
+	}
+}
+
+func TestRoleMistakes(t *testing.T) {
+	kinds := kindsOfTest(t)
+	for want, text := range map[string]string{
+		`custos.toml:1: [role.x] kind: want a kind of agent`:                          "[role.x]\nwhat = 'y'",
+		`custos.toml:2: [role.x] kind: there is no kind "cloude"`:                     "[role.x]\nkind = 'cloude'",
+		`custos.toml:3: [role.x] preset: there is none called "bilder", did you mean`: "[role.x]\nkind = 'claude'\npreset = 'bilder'",
+		`custos.toml:3: [role.x] may_spawn: there is no role "scot", did you mean`:    "[role.x]\nkind = 'claude'\nmay_spawn = ['scot']",
+		`custos.toml:3: [role.x] prompt: there is no {{wrok}}`:                        "[role.x]\nkind = 'claude'\nprompt = 'do {{wrok}}'",
+		`want repo, of which each agent has a worktree, or dir`:                       "[role.x]\nkind = 'claude'\nrepo = '/a'\ndir = '/b'",
+		`unknown key "knd" in [role.x], did you mean "kind"?`:                         "[role.x]\nknd = 'claude'",
+	} {
+		_, err := Roles(loaded(t, text), kinds)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n%v\nwant\n%s", text, err, want)
+		}
+	}
+}
+
+func TestMergeMistakes(t *testing.T) {
+	gate := "\n[[merge.x.gate]]\nname = 'a'\nrun = ['true']"
+	for want, text := range map[string]string{
+		"there is no gate, and nothing is merged that none has passed": "[merge.x]\nrepo = '/a'\ntarget = 'main'",
+		`[merge.x] repo: want the folder of a repository`:              "[merge.x]\ntarget = 'main'" + gate,
+		`[merge.x] target: want the branch`:                            "[merge.x]\nrepo = '/a'" + gate,
+		"there are two called a":                                       "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + gate,
+		"a wants either run":                                           "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = 'a'",
+		"batch: 65 is not between 1 and 64":                            "[merge.x]\nrepo = '/a'\ntarget = 'main'\nbatch = 65" + gate,
+		"cannot have two merge queues of one target":                   "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\n[merge.y]\nrepo = '/a/'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.y"),
+		`is no name: it has letters`:                                   "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = '../a'\nrun = ['true']",
+	} {
+		_, err := Merges(loaded(t, text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q:\n%v\nwant\n%s", text, err, want)
+		}
+	}
+	q, err := Merges(loaded(t, "[merge.x]\nrepo = '~/a'\ntarget = 'main'"+gate))
+	if err != nil || q[0].Remote != "origin" || q[0].Batch != 8 || q[0].Digest == "" || q[0].Project != "x" || !strings.HasSuffix(q[0].Repo, "/a") {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// kindsOfTest are the kinds that come with Custos.
+func kindsOfTest(t *testing.T) *agent.Kinds {
+	t.Helper()
+	w, err := world(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Kinds
+}

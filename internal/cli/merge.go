@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) mergeCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "merge",
+		Short: "Branches that are merged once their gates have passed",
+		Long: `A merge queue merges branches into a target, main as a rule, that only ever moves to a
+commit that has itself passed the gates of [merge.NAME] in custos.toml. Branches are tested
+several at once; what fails is found by halving. No checkout is touched. custos help merge.md`,
+		Example: "  custos merge add --work w12\n  custos merge list\n  custos merge why mq3",
+	}
+	c.AddCommand(a.mergeAdd(), a.mergeList(), a.mergeShow(), a.mergeWhy(),
+		a.mergeChange("hold ITEM|QUEUE", "Merge nothing of it until it is released; a person's word", "custos merge hold shop --why 'release day'", "hold"),
+		a.mergeChange("release ITEM|QUEUE", "Let a queue, or an item that was held or failed, go on; a person's word", "custos merge release mq3", "release"),
+		a.mergeChange("withdraw ITEM", "Take a branch back", "custos merge withdraw mq3 --why 'not wanted any more'", "withdraw"))
+	return c
+}
+
+func (a *app) mergeAdd() *cobra.Command {
+	var r api.MergeRequest
+	c := &cobra.Command{
+		Use: "add [BRANCH]", Short: "Have a branch merged, as it stands now", Args: cobra.MaximumNArgs(1),
+		Long: `add puts a branch into a merge queue, pinned to the commit it stands at: by default the
+branch that is checked out here. A branch that is in the queue already is taken at its new
+commit; what was found of the old one counts no more. Work that --work names is closed
+once it is merged.`,
+		Example: "  custos merge add\n  custos merge add retry --work w12 --queue shop\n  custos merge add retry-2 --needs mq3 --priority P1",
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			r := r
+			r.Branch = only(args)
+			if r.Dir, err = os.Getwd(); err != nil {
+				return fmt.Errorf("cannot find out where this is: %w", err)
+			}
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Merge, error) { return c.AddMerge(ctx, r) }, writeMergeLine)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&r.Queue, "queue", "", "the `QUEUE` (default: that of the repository this is in)")
+	f.StringVar(&r.Title, "title", "", "a `TITLE` (default: the first line of its newest commit)")
+	f.StringArrayVar(&r.Work, "work", nil, "`REF` of work that is closed once it is merged; repeat for more")
+	f.StringArrayVar(&r.Needs, "needs", nil, "an `ITEM` that is merged before it; repeat for more")
+	f.StringVar(&r.Priority, "priority", "", "its `PRIORITY`, P0 to P4 (default P3)")
+	return c
+}
+
+func writeMergeLine(p *page, m api.Merge) {
+	p.line("%s: %s at %s into %s: %s", flat(m.ID), flat(m.Source), short(m.Commit), flat(m.Queue), flat(joined(m.State, m.Why)))
+}
+
+func short(commit string) string { return flat(commit[:min(12, len(commit))]) }
+
+// joined is a state, and why it is so where that is known.
+func joined(state, why string) string { return strings.TrimSuffix(state+": "+why, ": ") }
+
+func (a *app) mergeList() *cobra.Command {
+	var queue string
+	var all bool
+	c := &cobra.Command{
+		Use: "list", Short: "The merge queues, what is in them, and why each is not merged yet", Args: cobra.NoArgs,
+		Example: "  custos merge list\n  custos merge list --queue shop --all",
+		RunE: asks(a, func(ctx context.Context, c *api.Client, _ []string) (api.MergeList, error) {
+			return c.Merges(ctx, queue, all)
+		}, writeMerges),
+	}
+	c.Flags().StringVar(&queue, "queue", "", "this `QUEUE` only")
+	c.Flags().BoolVar(&all, "all", false, "what was merged or withdrawn within a month, too")
+	return c
+}
+
+func writeMerges(p *page, v api.MergeList) {
+	if len(v.Queues) == 0 && len(v.Merges) == 0 {
+		p.text(0, "No merge queue: custos.toml has no [merge.NAME]. custos help merge.md")
+		return
+	}
+	for _, q := range v.Queues {
+		p.head(flat(q.Name)+": "+flat(strings.TrimSpace(q.Target+" "+ofRemote(q.Remote))), queueWord(q))
+	}
+	list(p, "Nothing is waiting to be merged.", v.Merges, []column{{head: "ITEM"}, {head: "QUEUE"}, {head: "STATE"}, {head: "NR", right: true}, {head: "BRANCH", shorten: cut}, {head: "AUTHOR", shorten: cut}, {head: "WHY", shorten: cut}},
+		func(m api.Merge) []string {
+			return []string{flat(m.ID), flat(m.Queue), flat(m.State), number(m.Position), flat(m.Source), flat(strings.TrimPrefix(m.By, "agent/")), flat(m.Why)}
+		}, v.Next)
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func ofRemote(remote string) string {
+	if remote == "" {
+		return ""
+	}
+	return "of " + remote
+}
+
+// queueWord is how a queue is, in a few words.
+func queueWord(q api.MergeQueue) string {
+	switch {
+	case q.Held != "":
+		return flat("held by " + q.HeldBy + ": " + q.Held)
+	case q.Broken != "":
+		return "its gates fail on " + flat(q.Target) + " itself, at " + short(q.Broken)
+	case q.Group != "":
+		return flat(fmt.Sprintf("%d waiting, %s is under way", q.Waiting, q.Group))
+	}
+	return fmt.Sprintf("%d waiting", q.Waiting)
+}
+
+func (a *app) mergeShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ITEM", Short: "One item of a merge queue, and each group it was tested in", Args: cobra.ExactArgs(1),
+		Example: "  custos merge show mq3",
+		RunE:    asksOne(a, (*api.Client).Merge, writeMerge),
+	}
+}
+
+func writeMerge(p *page, m api.Merge) {
+	p.head(flat(m.ID)+": "+flat(m.Source), flat(m.State))
+	p.known([][2]string{{"Title", m.Title}, {"Queue", m.Queue}, {"Commit", m.Commit}, {"Author", strings.TrimPrefix(m.By, "agent/")}, {"Priority", m.Priority}, {"Number", number(m.Position)},
+		{"Why", m.Why}, {"Conflicts in", strings.Join(m.Files, ", ")}, {"Needs", strings.Join(m.Needs, ", ")}, {"Closes", strings.Join(m.Work, ", ")}, {"Merged as", m.Merged},
+		{"Added", moment(m.At)}, {"So since", moment(m.Since)}})
+	writeGroups(p, m.Groups)
+}
+
+func writeGroups(p *page, groups []api.MergeGroup) {
+	if len(groups) == 0 {
+		return
+	}
+	p.table([]column{{head: "GROUP"}, {head: "STATE"}, {head: "ITEMS", shorten: cut}, {head: "RUNS", right: true}, {head: "FLAKY"}, {head: "WHY", shorten: cut}}, each(groups, func(g api.MergeGroup) []string {
+		return []string{flat(g.ID), flat(g.State), flat(strings.Join(g.Items, " ")), strconv.Itoa(g.Runs), flat(strings.Join(g.Flaky, " ")), flat(g.Why)}
+	}))
+}
+
+func (a *app) mergeWhy() *cobra.Command {
+	return &cobra.Command{
+		Use: "why ITEM", Short: "Why an item is not merged yet", Args: cobra.ExactArgs(1),
+		Example: "  custos merge why mq3",
+		RunE: asksOne(a, (*api.Client).Merge, func(p *page, m api.Merge) {
+			writeMergeLine(p, m)
+			if n := len(m.Groups); n > 0 && m.Groups[n-1].Run != "" {
+				p.next([]api.Hint{{Command: "custos formula show " + m.Groups[n-1].Run, What: "what its gates did last"}})
+			}
+		}),
+	}
+}
+
+func (a *app) mergeChange(use, what, example, do string) *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use: use, Short: what, Args: cobra.ExactArgs(1), Example: "  " + example,
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.MergeChanged, error) {
+			return c.ChangeMerge(ctx, args[0], api.MergeChange{Do: do, Why: why})
+		}, func(p *page, v api.MergeChanged) {
+			if v.Merge != nil {
+				writeMergeLine(p, *v.Merge)
+			}
+			if v.Queue != nil {
+				p.line("%s: %s", flat(v.Queue.Name), queueWord(*v.Queue))
+			}
+		}),
+	}
+	c.Flags().StringVar(&why, "why", "", "the `REASON`")
+	return c
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+)
+
+func (a *app) roleCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "role",
+		Short: "What agents of one kind of work have in common",
+		Long: `A role says how agents of one kind of work are started: which CLI, where, with which first
+prompt, how many, and whom they may start themselves. It is a section [role.NAME] of custos.toml;
+some come as presets. custos help roles.md`,
+		Example: "  custos role list\n  custos role render builder --work w12\n  custos sling w12 --role builder",
+	}
+	var work string
+	render := &cobra.Command{
+		Use: "render ROLE", Short: "Exactly what an agent of a role would be started with", Args: cobra.ExactArgs(1),
+		Example: "  custos role render builder --work w12",
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.RoleDraft, error) {
+			return c.DraftRole(ctx, args[0], work)
+		}, writeDraft),
+	}
+	render.Flags().StringVar(&work, "work", "", "`REF` of the work that it would have")
+	c.AddCommand(render, &cobra.Command{
+		Use: "list", Short: "The roles there are, and who has them", Args: cobra.NoArgs, Example: "  custos role list",
+		RunE: asksFor(a, (*api.Client).Roles, writeRoles),
+	}, &cobra.Command{
+		Use: "show ROLE", Short: "One role", Args: cobra.ExactArgs(1), Example: "  custos role show builder",
+		RunE: asksOne(a, (*api.Client).Role, writeRole),
+	})
+	return c
+}
+
+func writeRoles(p *page, v api.RoleList) {
+	list(p, "No role.", v.Roles, []column{{head: "ROLE"}, {head: "KIND"}, {head: "AGENTS", shorten: cut}, {head: "WHAT", shorten: cut}}, func(r api.Role) []string {
+		kind := r.Kind
+		if !r.Configured {
+			kind = "(preset)"
+		}
+		return []string{flat(r.Name), flat(kind), flat(strings.Join(r.Agents, " ")), flat(r.What)}
+	}, v.Next)
+}
+
+func writeRole(p *page, r api.Role) {
+	state := "preset: custos.toml has no [role." + r.Name + "]"
+	if r.Configured {
+		state = "configured"
+	}
+	p.head(flat(r.Name), flat(state))
+	p.known([][2]string{{"What", r.What}, {"Preset", r.Preset}, {"Kind", r.Kind}, {"Command", strings.Join(r.Argv, " ")}, {"Worktree of", r.Repo}, {"Folder", r.Dir}, {"Project", r.Project}, {"Account", r.Account},
+		{"May start", strings.Join(r.MaySpawn, ", ")}, {"At most", number(r.Max)}, {"Its work ends", r.Ends}, {"Agents", strings.Join(r.Agents, ", ")}})
+	p.text(0, r.Prompt)
+}
+
+func writeDraft(p *page, d api.RoleDraft) {
+	s := d.Spawn
+	p.head(flat(d.Agent), "an agent of role "+flat(d.Role))
+	p.known([][2]string{{"Kind", s.Kind}, {"Command", strings.Join(s.Argv, " ")}, {"Worktree of", s.Repo}, {"Branch", d.Branch}, {"Folder", s.Dir}, {"Project", s.Project}, {"Task", s.Task}, {"Account", s.Account},
+		{"Variables", strings.Join(s.Env, ", ")}})
+	p.text(0, d.Prompt)
+}
+
+func (a *app) slingCommand() *cobra.Command {
+	var r api.SlingRequest
+	c := &cobra.Command{
+		Use: "sling REF", Short: "Hand work out: claim it, and have an agent begin with it", Args: cobra.ExactArgs(1),
+		Long: `sling takes work of the ledger for an agent and has that begin, both or neither: a new agent of a role, in a
+worktree of its own where the role says so, or with --to one that there is. When the start comes to
+nothing, the work is given back, and those who watch its project are told. The same twice is once.`,
+		Example: "  custos sling w12 --role builder\n  custos sling w12 --to builder-w9",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r := r
+			r.Work, r.Files = args[0], api.SplitFiles(r.Files)
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Slung, error) { return c.Sling(ctx, r) }, writeSlung)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&r.Role, "role", "", "the `ROLE` of a new agent (default: that of the work)")
+	f.StringVar(&r.To, "to", "", "an `AGENT` that there is")
+	f.StringArrayVar(&r.Files, "files", nil, "a `FILE`, folder or pattern that it is for, as of spawn")
+	return c
+}
+
+func writeSlung(p *page, s api.Slung) {
+	p.line("%s: %s has it", flat(s.Work.Ref), flat(s.Agent))
+	if o := s.Order; o != nil && o.Why != "" {
+		p.text(0, joined(o.State, o.Why))
+	}
+	p.next([]api.Hint{{Command: "custos why agent/" + s.Agent, What: "how it goes"}})
+}

@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"context"
+
+	"custos/internal/catalog"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+	"custos/internal/sys/git"
+)
+
+// mergePort is what is known of merge queues beside their records.
+type mergePort struct{ *system }
+
+// Queues implements control.Merges.
+func (p mergePort) Queues() []fleet.MergeQueue { return p.merges }
+
+// Place implements control.Merges.
+func (p mergePort) Place(dir string) (repo, branch string) {
+	at, err := git.Find(dir)
+	if err != nil {
+		return "", ""
+	}
+	return at.Common, at.Branch()
+}
+
+// Tip implements control.Merges.
+func (p mergePort) Tip(ctx context.Context, q fleet.MergeQueue, branch string) (commit, title string, err error) {
+	return git.NewWriter(git.New(git.Options{}), git.WriterOptions{}).BranchTip(ctx, fleet.RawPath(q.Repo), q.Remote, branch)
+}
+
+// presets are the roles that come with Custos.
+func presets() []fleet.Role {
+	list, _ := catalog.RolePresets() // a test reads them
+	return list
+}
+
+// mergeBarred says why a merge group is not to land at this very instant.
+func (s *system) mergeBarred(ctx context.Context, t fleet.MergeTarget) (string, error) {
+	past, err := s.recall(ctx)
+	if err != nil {
+		return "", err
+	}
+	return ledger.MergeBarred(past, t, s.world.Now()), nil
+}

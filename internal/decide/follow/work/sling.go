@@ -1,0 +1,80 @@
+package work
+
+import (
+	"fmt"
+	"slices"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// sling gives the orders by which agents begin with work that was handed out to them, each
+// once, and gives work back whose order came to nothing: that work is taken and that its
+// agent is to start is one row, so that there is never one without the other.
+func (c *pass) sling(plan fleet.Plan) {
+	for _, w := range c.past.Records.Work {
+		if w.State != fleet.WorkTaken || len(w.Begin) == 0 || c.isChanged(w.ID) {
+			continue
+		}
+		if !w.Begun {
+			c.out.Given = append(c.out.Given, w.Begin...)
+			w.Begun = true
+			c.out.Records.Work = append(c.out.Records.Work, w)
+			continue
+		}
+		c.slung(w, plan)
+	}
+}
+
+// slung goes on from what became of the order of work that was handed out.
+func (c *pass) slung(w fleet.WorkItem, plan fleet.Plan) {
+	state, why := c.begun(w, plan)
+	switch state {
+	case fleet.OrderDone:
+		w.Begin = nil
+		c.out.Records.Work = append(c.out.Records.Work, w)
+	case fleet.OrderRefused:
+		c.giveBackFor(w, fmt.Sprintf("agent %s did not begin with it: %s", w.Agent, why))
+	}
+}
+
+// begun says how the order of work that was handed out ended; open while it is under way.
+func (c *pass) begun(w fleet.WorkItem, plan fleet.Plan) (fleet.OrderState, string) {
+	id := w.Begin[0].ID
+	if o := fleet.Find(plan.Orders, func(o *fleet.Order) bool { return o.ID == id }); o != nil && o.IsOver() && o.State != fleet.OrderDone {
+		return fleet.OrderRefused, o.Why
+	}
+	if a := fleet.Find(c.past.Actions, func(a *fleet.ActionRecord) bool { return a.Order == id && a.Result != nil }); a != nil {
+		switch a.Result.Status {
+		case fleet.ResultFailed, fleet.ResultRefused:
+			if o := fleet.Find(c.past.Orders, func(o *fleet.Order) bool { return o.ID == id }); o == nil { // it is not tried again
+				return fleet.OrderRefused, a.Result.Why
+			}
+		default:
+			return fleet.OrderDone, ""
+		}
+	}
+	known := fleet.Find(c.past.Orders, func(o *fleet.Order) bool { return o.ID == id }) != nil
+	switch {
+	case known:
+		return fleet.OrderOpen, ""
+	case c.registered(w.Agent) != nil:
+		return fleet.OrderDone, ""
+	}
+	return fleet.OrderRefused, "what became of its order is on record no more"
+}
+
+// isChanged says whether this very pass has changed work already: it closed with its merge.
+func (c *pass) isChanged(id string) bool {
+	return slices.ContainsFunc(c.changed, func(w fleet.WorkItem) bool { return w.ID == id })
+}
+
+func (c *pass) giveBackFor(w fleet.WorkItem, why string) {
+	released, err := ledger.ReleaseWork(w, why, fleet.ByCustos, c.at)
+	if err != nil {
+		return
+	}
+	c.out.Records.Work = append(c.out.Records.Work, released)
+	c.out.Tell(ledger.News(fmt.Sprintf("released/%s/%d", w.ID, w.Revision), c.listeners(ledger.OwnSeen(&released)), fleet.Mail{Type: fleet.MailNews, Priority: w.Priority, Project: w.Project, About: w.ID,
+		Subject: "Given back: " + ledger.Titled(w.Ref(), w.Title), Body: why + ".\nAnybody may take it up: custos work take " + w.ID + "\n"}, c.at))
+}

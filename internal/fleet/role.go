@@ -1,0 +1,29 @@
+package fleet
+
+// Role is what agents of one kind of work have in common, as custos.toml says: the section
+// [role.NAME].
+type Role struct {
+	Name      string   `json:"name"`
+	Preset    string   `json:"preset,omitempty"` // that it goes on from
+	What      string   `json:"what,omitempty"`   // one line for people
+	Kind      string   `json:"kind,omitempty"`
+	Argv      []string `json:"argv,omitempty"`
+	Env       []string `json:"env,omitempty"` // names of variables that are passed on
+	Account   string   `json:"account,omitempty"`
+	Project   string   `json:"project,omitempty"`
+	Repo      string   `json:"repo,omitempty"` // of which each agent has a worktree
+	Dir       string   `json:"dir,omitempty"`  // or where they work
+	Prompt    string   `json:"prompt,omitempty"`
+	Headless  bool     `json:"headless,omitempty"`
+	Restart   Restart  `json:"restart,omitempty"`
+	Standing  bool     `json:"standing,omitempty"`
+	MemoryMax int64    `json:"memory_max,omitempty"`
+	Heartbeat string   `json:"heartbeat,omitempty"`
+	MaySpawn  []string `json:"may_spawn,omitempty"` // roles of agents that its own may start; nil: it is not said
+	Max       int      `json:"max,omitempty"`       // agents that have it at once; 0: not said
+	Ends      string   `json:"ends,omitempty"`      // how its work ends: RoleEndsMerged, or by its agent's word
+}
+
+// RoleEndsMerged says that work which an agent of the role has is closed by its merge, and not
+// by its word.
+const RoleEndsMerged = "merged"

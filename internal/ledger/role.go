@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// roleVariable is a place of a prompt for what is not known before an agent starts.
+var roleVariable = regexp.MustCompile(`\{\{\s*([a-z]+)\s*\}\}`)
+
+// RoleVariables are those that the prompt of a role may have.
+func RoleVariables() []string {
+	return []string{"name", "role", "project", "branch", "parent", "work", "title", "body"}
+}
+
+// RolePrompt is the first prompt of an agent of a role: what it is given is put in as it is,
+// once, so that no text of others becomes a variable. Work of another tracker has its name alone.
+func RolePrompt(r fleet.Role, a fleet.Registration, w *fleet.WorkItem) string {
+	return strings.TrimSpace(blankLines.ReplaceAllString(roleText(r.Prompt, r, a, w), "\n\n"))
+}
+
+// RoleArgv is the command line of an agent of a role: what it is given is put into single arguments,
+// and no shell reads them.
+func RoleArgv(r fleet.Role, a fleet.Registration, w *fleet.WorkItem) []string {
+	var argv []string
+	for _, arg := range r.Argv {
+		argv = append(argv, roleText(arg, r, a, w))
+	}
+	return argv
+}
+
+func roleText(text string, r fleet.Role, a fleet.Registration, w *fleet.WorkItem) string {
+	values := map[string]string{"name": a.Name, "role": r.Name, "project": a.Project, "branch": a.Branch, "parent": a.Parent, "work": a.Task}
+	if w != nil {
+		values["work"], values["title"], values["body"] = w.ID, w.Title, w.Body
+	}
+	return roleVariable.ReplaceAllStringFunc(text, func(v string) string { return values[roleVariable.FindStringSubmatch(v)[1]] })
+}
+
+// blankLines are more of them than text needs: what stood there was empty.
+var blankLines = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
+
+// RoleRoom refuses one more agent of a role than it may have.
+func RoleRoom(r fleet.Role, all []fleet.Registration) error {
+	n := 0
+	for i := range all {
+		if all[i].Role == r.Name && all[i].Desired == fleet.DesiredRunning {
+			n++
+		}
+	}
+	if r.Max > 0 && n >= r.Max {
+		return Unfit("start an agent of role "+r.Name, "there are %d, and may be %d", n, r.Max)
+	}
+	return nil
+}
+
+// RoleMaySpawn refuses an agent's start by a parent whose role does not name its role.
+func RoleMaySpawn(parent *fleet.Role, child string) error {
+	if parent == nil || parent.MaySpawn == nil || slices.Contains(parent.MaySpawn, child) {
+		return nil
+	}
+	return Unfit("start an agent of role "+fleet.Line(child, 40), "an agent of role %s may start %s", parent.Name, strings.Join(parent.MaySpawn, ", "))
+}
+
+// SlingWork returns work as it is taken for an agent that is to begin with it: the pass that
+// sees it gives the order, and gives the work back where that comes to nothing.
+func SlingWork(w fleet.WorkItem, begin []fleet.Order, by string, at fleet.Instant) (fleet.WorkItem, error) {
+	const what = "hand out work"
+	switch {
+	case len(begin) == 0:
+		return w, Unfit(what, "nothing has its agent begin")
+	case w.State == fleet.WorkClosed:
+		return w, Unfit(what, "%s is closed", w.ID)
+	case w.State == fleet.WorkTaken:
+		return w, Unfit(what, "%s has %s", fleet.Line(w.Agent, 80), w.ID)
+	}
+	w.State, w.Agent, w.Person, w.Since, w.Why, w.Begin, w.Begun = fleet.WorkTaken, begin[0].Agent, false, at, "handed out by "+by, begin, false
+	return w, nil
+}

@@ -1,0 +1,52 @@
+package view
+
+import (
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// MergeQueue is a merge queue as it is shown.
+func MergeQueue(b *ledger.MergeBook) api.MergeQueue {
+	v := api.MergeQueue{Name: b.Queue.Name, Repo: b.Queue.Repo, Target: b.Queue.Target, Remote: b.Queue.Remote, Project: b.Queue.Project, Broken: b.Broken(),
+		Waiting: len(b.Waiting()), Batch: b.Batch()}
+	for _, g := range b.Queue.Gates {
+		v.Gates = append(v.Gates, g.Name)
+	}
+	v.Held, v.HeldBy = b.Holds()
+	if g := b.Open(); g != nil {
+		v.Group = g.ID
+	}
+	return v
+}
+
+// Merge is an item of a merge queue as it is shown; of a queue that is not configured any more nothing follows.
+func Merge(m *fleet.MergeItem, b *ledger.MergeBook) api.Merge {
+	v := api.Merge{ID: m.ID, Queue: m.Queue, Source: m.Source, Commit: m.Commit, Title: m.Title, Project: m.Project, Work: refs(m.Work), Agent: m.Agent, Priority: string(m.Priority),
+		Needs: m.Needs, State: string(m.State), Why: m.Why, Files: m.Files, Merged: m.Merged, By: m.By, At: m.At.Wall.UTC(), Since: m.Since.Wall.UTC()}
+	switch {
+	case m.Over():
+	case b == nil:
+		v.Why = "custos.toml has no [merge." + m.Queue + "] any more"
+	default:
+		v.Why, v.Position = b.Why(m), b.Position(m.ID)
+	}
+	return v
+}
+
+// MergeGroup is what was tested together as it is shown.
+func MergeGroup(g fleet.MergeGroup) api.MergeGroup {
+	v := api.MergeGroup{ID: g.ID, Items: []string{}, State: string(g.State), Base: g.Base, Commit: g.Commit, Why: g.Why, Run: g.Run, Runs: g.Runs, Failed: g.Failed, Flaky: g.Flaky,
+		At: g.At.Wall.UTC(), Since: g.Since.Wall.UTC()}
+	for _, m := range g.Items {
+		v.Items = append(v.Items, m.ID)
+	}
+	return v
+}
+
+func refs(list []fleet.Ref) (out []string) {
+	for _, r := range list {
+		out = append(out, string(r))
+	}
+	return out
+}
