@@ -44,7 +44,7 @@ unit: ## every test, with the race detector
 histories: ## the pure core, with HISTORIES (10 000) random histories; a busy week in a day, days and nights: what runs in one goroutine, without the race detector
 	@CUSTOS_HISTORIES=$(HISTORIES) go test -timeout 45m ./internal/assess ./internal/decide/... ./internal/fleet ./internal/ledger
 	@CUSTOS_HISTORIES=3000 go test -timeout 45m -run TestThePageCounts ./internal/daemon
-	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week|Day|Night|Ambiguous|Soak' ./internal/loop
+	@CUSTOS_HISTORIES=$(HISTORIES) CUSTOS_DAYS=1 go test -timeout 45m -run 'Histor|Week|Day|Night|Month|Ambiguous|Soak' ./internal/loop
 
 week: ## a busy town for a week of fake time: work, gates, convoys, mail, plugins, and a Custos that is killed again and again
 	@CUSTOS_DAYS=7 go test -timeout 30m -v -run TestWeek ./internal/loop

@@ -55,7 +55,8 @@ type MergeQueue struct {
 	Gates   []string `json:"gates"`
 	Held    string   `json:"held,omitempty"` // why nothing lands
 	HeldBy  string   `json:"held_by,omitempty"`
-	Broken  string   `json:"broken,omitempty"` // commit of the target on which the gates fail by themselves
+	Broken  string   `json:"broken,omitempty"`  // commit of the target on which the gates fail by themselves
+	Missing bool     `json:"missing,omitempty"` // there is no repository in Repo
 	Waiting int      `json:"waiting"`
 	Batch   int      `json:"batch"`           // items that are tested together now
 	Group   string   `json:"group,omitempty"` // that is under way

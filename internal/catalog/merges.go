@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/act"
@@ -29,6 +31,13 @@ type mergeSection struct {
 	Wait    string        `toml:"wait" is:"duration 0s..1h"`   // for more of them
 	Ageing  string        `toml:"ageing" is:"duration 1m..7d"` // waiting for so long is one priority more
 }
+
+// isMergeID is what items and groups are called; isBranch what a branch is, as far as that is told
+// without git.
+var (
+	isMergeID = regexp.MustCompile(`^m[qg][0-9]+$`)
+	isBranch  = regexp.MustCompile(`^[A-Za-z0-9_][^ ~^:?*\[\\]*$`)
+)
 
 // gateSection is one [[merge.NAME.gate]].
 type gateSection struct {
@@ -58,22 +67,22 @@ func Merges(cfg config.Config) (out []fleet.MergeQueue, err error) {
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("merge."+name, err))
 		}
+		if other := sameTarget(out, q); err == nil && other != "" {
+			wrong = append(wrong, cfg.Misread("merge."+name, fmt.Errorf("it has the target of [merge.%s]: each would find that the other has moved it", other)))
+		}
 		out = append(out, q)
 	}
-	return out, errors.Join(append(wrong, sameTarget(out))...)
+	return out, errors.Join(wrong...)
 }
 
-// sameTarget refuses two queues of one target: each would find that the other has moved it.
-func sameTarget(list []fleet.MergeQueue) error {
-	seen := map[[3]string]string{}
-	for _, q := range list {
-		key := [3]string{q.Repo, q.Remote, q.Target}
-		if seen[key] != "" {
-			return fmt.Errorf("cannot have two merge queues of one target: [merge.%s] and [merge.%s]", seen[key], q.Name)
+// sameTarget names the queue among others that has the target of one; "" when none has.
+func sameTarget(list []fleet.MergeQueue, q fleet.MergeQueue) string {
+	for _, o := range list {
+		if o.Repo == q.Repo && o.Remote == q.Remote && o.Target == q.Target {
+			return o.Name
 		}
-		seen[key] = q.Name
 	}
-	return nil
+	return ""
 }
 
 func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, error) {
@@ -88,10 +97,14 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 	switch {
 	case !poolName.MatchString(name):
 		return q, errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it becomes a part of refs")
+	case isMergeID.MatchString(name):
+		return q, fmt.Errorf("its name is one of an item: call it otherwise than %s", name)
 	case s.Repo == "":
 		return q, errors.New(`repo: want the folder of a repository, like "~/src/shop"`)
 	case s.Target == "":
 		return q, errors.New(`target: want the branch that is merged into, like "main"`)
+	case !isBranch.MatchString(s.Target) || strings.HasPrefix(s.Target, "refs/") || strings.Contains(s.Target, ".."):
+		return q, fmt.Errorf("target: %q is no name of a branch, like \"main\"", fleet.Line(s.Target, 60))
 	case len(s.Gate) == 0:
 		return q, fmt.Errorf("there is no gate, and nothing is merged that none has passed: [[merge.%s.gate]] with name = \"test\" and run = [\"make\", \"check\"]", name)
 	}
@@ -133,6 +146,8 @@ func (s mergeSection) gates(q *fleet.MergeQueue) error {
 			return fmt.Errorf("timeout: %w", err)
 		case !ledger.IsPlainID(g.Name):
 			return fmt.Errorf("gate: %q is no name: it has letters, digits, '.', '_' and '-'", fleet.Line(g.Name, 40))
+		case slices.ContainsFunc(g.Env, func(name string) bool { return strings.Contains(name, "=") }):
+			return fmt.Errorf("env: %s wants names of variables, never values", g.Name)
 		case slices.ContainsFunc(q.Gates, func(o fleet.MergeGate) bool { return o.Name == g.Name }):
 			return fmt.Errorf("gate: there are two called %s", g.Name)
 		case (len(g.Run) == 0) == (g.Script == ""):

@@ -74,7 +74,11 @@ func TestMergeMistakes(t *testing.T) {
 		"there are two called a":                                       "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + gate,
 		"a wants either run":                                           "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = 'a'",
 		"batch: 65 is not between 1 and 64":                            "[merge.x]\nrepo = '/a'\ntarget = 'main'\nbatch = 65" + gate,
-		"cannot have two merge queues of one target":                   "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\n[merge.y]\nrepo = '/a/'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.y"),
+		"[merge.mq1] its name is one of an item":                       "[merge.mq1]\nrepo = '/a'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.mq1"),
+		`"refs/heads/main" is no name of a branch`:                     "[merge.x]\nrepo = '/a'\ntarget = 'refs/heads/main'" + gate,
+		`"-x" is no name of a branch`:                                  "[merge.x]\nrepo = '/a'\ntarget = '-x'" + gate,
+		"env: a wants names of variables":                              "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\nenv = ['A=B']",
+		"[merge.y] it has the target of [merge.x]":                     "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\n[merge.y]\nrepo = '/a/'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.y"),
 		`is no name: it has letters`:                                   "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = '../a'\nrun = ['true']",
 	} {
 		_, err := Merges(loaded(t, text))

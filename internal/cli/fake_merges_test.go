@@ -15,7 +15,12 @@ func (oneQueue) Queues() []fleet.MergeQueue {
 	return []fleet.MergeQueue{{Name: "shop", Repo: "/src/shop", Target: "main", Remote: "origin", Project: "shop", Batch: 8, Gates: []fleet.MergeGate{{Name: "check"}}}}
 }
 
-func (oneQueue) Place(string) (repo, branch string) { return "", "" }
+func (oneQueue) Place(dir string) (repo, branch string) {
+	if dir == "/src/shop" {
+		return "/src/shop/.git", ""
+	}
+	return "", ""
+}
 
 func (oneQueue) Tip(_ context.Context, q fleet.MergeQueue, branch string) (commit, title string, err error) {
 	if branch == "gone" {

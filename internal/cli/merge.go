@@ -110,6 +110,8 @@ func ofRemote(remote string) string {
 // queueWord is how a queue is, in a few words.
 func queueWord(q api.MergeQueue) string {
 	switch {
+	case q.Missing:
+		return "there is no repository in " + flat(q.Repo)
 	case q.Held != "":
 		return flat("held by " + q.HeldBy + ": " + q.Held)
 	case q.Broken != "":

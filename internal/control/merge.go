@@ -59,7 +59,10 @@ func (c *Control) mergeList(ctx context.Context, call Call) (api.MergeList, erro
 	out := api.MergeList{At: c.Now().Wall.UTC(), Merges: []api.Merge{}, Queues: []api.MergeQueue{}, Next: []api.Hint{}}
 	for _, b := range books {
 		if only == "" || b.Queue.Name == only {
-			out.Queues = append(out.Queues, view.MergeQueue(b))
+			q := view.MergeQueue(b)
+			repo, _ := c.Merges.Place(fleet.RawPath(q.Repo))
+			q.Missing = repo == ""
+			out.Queues = append(out.Queues, q)
 		}
 	}
 	for i := range past.Records.Merges {

@@ -29,7 +29,7 @@ func (c *Control) sling(ctx context.Context, call Call, r api.SlingRequest) (api
 	if err != nil {
 		return api.Slung{}, err
 	}
-	if same := slungBefore(w, r); same {
+	if same := slungBefore(w, r, past.Registrations); same {
 		return c.slung(ctx, *w)
 	}
 	begin, err := c.beginning(past, call, *w, r)
@@ -56,8 +56,19 @@ func (c *Control) sling(ctx context.Context, call Call, r api.SlingRequest) (api
 }
 
 // slungBefore says whether work was handed out just so already.
-func slungBefore(w *fleet.WorkItem, r api.SlingRequest) bool {
-	return w.State == fleet.WorkTaken && len(w.Begin) > 0 && (w.Agent == r.To || r.To == "" && w.Begin[0].Spawn != nil && w.Begin[0].Spawn.Role == cmp.Or(r.Role, w.Role))
+func slungBefore(w *fleet.WorkItem, r api.SlingRequest, all []fleet.Registration) bool {
+	if w.State != fleet.WorkTaken || w.Person {
+		return false
+	}
+	if r.To != "" {
+		return w.Agent == r.To
+	}
+	role := cmp.Or(r.Role, w.Role)
+	if len(w.Begin) > 0 {
+		return w.Begin[0].Spawn != nil && w.Begin[0].Spawn.Role == role
+	}
+	reg := ledger.Registration(all, w.Agent)
+	return reg != nil && reg.Task == w.ID && reg.Role == role && role != ""
 }
 
 // toSling finds work that may be handed out now.
@@ -72,7 +83,7 @@ func (c *Control) toSling(past fleet.Past, seen fleet.Snapshot, r api.SlingReque
 		}
 		return nil, missing("work", r.Work, each(past.Records.Work, func(w fleet.WorkItem) string { return w.ID }), "custos work list")
 	}
-	if slungBefore(w, r) {
+	if slungBefore(w, r, past.Registrations) {
 		return w, nil
 	}
 	if pause, is := fleet.PausedProjects(past.Silences)[w.Project]; is && w.Project != "" {
@@ -106,8 +117,11 @@ func (c *Control) beginning(past fleet.Past, call Call, w fleet.WorkItem, r api.
 		return c.handTo(past, call, w, r.To, id)
 	}
 	role := cmp.Or(r.Role, w.Role)
-	if c.role(role) == nil {
-		return nil, ledger.Unfit("hand out "+w.ID, "custos.toml has no [role.%s]: say --role, or --to an agent", cmp.Or(role, "NAME"))
+	switch {
+	case role == "":
+		return nil, ledger.Unfit("hand out "+w.ID, "it is for no role: say --role, or --to an agent")
+	case c.role(role) == nil:
+		return nil, ledger.Unfit("hand out "+w.ID, "custos.toml has no [role.%s]", fleet.Line(role, 60))
 	}
 	name := slungName(role, w.ID, past.Registrations)
 	q := api.SpawnRequest{Role: role, Task: w.ID, Files: r.Files, Project: w.Project}

@@ -125,7 +125,7 @@ func TestSlingRefuses(t *testing.T) {
 		"cannot find work \"w99\"":              {"ann", api.SlingRequest{Work: "w99", Role: "builder"}},
 		"it is taken where it is kept":          {"ann", api.SlingRequest{Work: "shop#1", Role: "builder"}},
 		"custos.toml has no [role.painter]":     {"ann", api.SlingRequest{Work: first, Role: "painter"}},
-		"custos.toml has no [role.NAME]":        {"ann", api.SlingRequest{Work: first}},
+		"it is for no role: say --role":         {"ann", api.SlingRequest{Work: first}},
 		"cannot find agent \"bos\"":             {"ann", api.SlingRequest{Work: first, To: "bos"}},
 		"an agent of role lead may start scout": {"agent/boss", api.SlingRequest{Work: first, Role: "builder"}},
 		"it takes a person":                     {"agent/boss", api.SlingRequest{Work: first, To: "builder-w9"}},

@@ -35,11 +35,16 @@ func presets() []fleet.Role {
 	return list
 }
 
-// mergeBarred says why a merge group is not to land at this very instant.
+// mergeBarred says why a merge group is not to land at this very instant, by the queue as it is now.
 func (s *system) mergeBarred(ctx context.Context, t fleet.MergeTarget) (string, error) {
+	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
+	if q == nil {
+		return "custos.toml has no [merge." + t.Queue.Name + "] any more", nil
+	}
 	past, err := s.recall(ctx)
 	if err != nil {
 		return "", err
 	}
+	t.Queue = *q
 	return ledger.MergeBarred(past, t, s.world.Now()), nil
 }

@@ -412,6 +412,9 @@ func (b *MergeBook) behind(i *fleet.MergeItem) string {
 	if b.Open() == nil && place <= b.Batch() {
 		return text + ", and is taken next"
 	}
+	if g := b.Open(); g != nil && g.Why != "" && g.State != fleet.GroupTesting {
+		return text + "; " + g.ID + " is before it, and does not go on: " + g.Why
+	}
 	if eta := b.ETA(place); eta > 0 {
 		text += ", merged in about " + fleet.Duration(eta.Round(time.Minute)).String()
 	}

@@ -59,7 +59,11 @@ func TestAddMergeRefuses(t *testing.T) {
 		"it names no branch":                       {Source: "x"},
 	} {
 		i.Queue = "q"
-		if _, err := ledger.AddMerge(all, i, "agent/b1", mergeNoon); err == nil || !strings.Contains(err.Error(), want) {
+		by := "ann"
+		if len(i.Work) > 0 {
+			by = "agent/b1"
+		}
+		if _, err := ledger.AddMerge(all, i, by, mergeNoon); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", i, err, want)
 		}
 	}

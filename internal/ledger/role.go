@@ -47,7 +47,7 @@ var blankLines = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 func RoleRoom(r fleet.Role, all []fleet.Registration) error {
 	n := 0
 	for i := range all {
-		if all[i].Role == r.Name && all[i].Desired == fleet.DesiredRunning {
+		if all[i].Role == r.Name && all[i].Desired == fleet.DesiredRunning && !hasFinished(&all[i]) {
 			n++
 		}
 	}
@@ -55,6 +55,15 @@ func RoleRoom(r fleet.Role, all []fleet.Registration) error {
 		return Unfit("start an agent of role "+r.Name, "there are %d, and may be %d", n, r.Max)
 	}
 	return nil
+}
+
+// hasFinished says whether an agent has ended by itself, well, or is not started again.
+func hasFinished(r *fleet.Registration) bool {
+	if r.Exit == nil {
+		return false
+	}
+	status, known := r.Exit.Status.Get()
+	return known && status == 0 && r.Restart != fleet.RestartAlways || r.Failed != "" || r.Restart == fleet.RestartNever
 }
 
 // RoleMaySpawn refuses an agent's start by a parent whose role does not name its role.

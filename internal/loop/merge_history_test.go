@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/fleet"
+	"custos/internal/fleet/fleettest"
 )
 
 // mqHistory is a small history: what people, agents and the machine do to one queue or two.
@@ -23,10 +24,14 @@ func (h *mqHistory) draw(n int) int { return rapid.IntRange(0, n-1).Draw(h.t, "c
 
 func (h *mqHistory) custos() *mqCustos { return h.all[h.draw(len(h.all))] }
 
+// mqHistoriesShare: so many histories of the core take as long as one of these, which play whole days.
+const mqHistoriesShare = 15
+
 // TestMergeHistories: whatever happens, nothing lands that has not passed, nothing is lost, doubled or
 // blamed in error, and each item says why it waits.
 func TestMergeHistories(t *testing.T) {
 	set := mqRules(t)
+	fleettest.Checks(t, fleettest.Histories(t)/mqHistoriesShare)
 	rapid.Check(t, func(t *rapid.T) {
 		h := &mqHistory{t: t}
 		h.mqWorld = newMQWorld(set, func(format string, args ...any) { t.Helper(); t.Fatalf(format, args...) }, h.draw)
