@@ -204,16 +204,16 @@ func (c *Control) orderOf(ctx context.Context, r api.OrderRequest, by string) (f
 
 // spawned is what a spawn starts, with what its role says.
 func (c *Control) spawned(ctx context.Context, q api.SpawnRequest, name string, all []fleet.Registration) (*fleet.Registration, error) {
-	if err := c.roleAllows(q, all); err != nil {
-		return nil, err
-	}
 	var records fleet.Records
-	if c.role(q.Role) != nil && q.Task != "" {
+	if c.role(q.Role) != nil {
 		past, _, err := c.Records.Seen(ctx)
 		if err != nil {
 			return nil, err
 		}
 		records = past.Records
+	}
+	if err := c.roleAllows(q, all, records.Work); err != nil {
+		return nil, err
 	}
 	return spawnOf(c.asRole(q, name, records), name, all, c.kindOf())
 }

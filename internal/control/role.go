@@ -143,9 +143,9 @@ func (c *Control) endsOtherwise(w fleet.WorkItem, by string) error {
 
 // roleAllows refuses a start that a role speaks against: there are as many as may be, or its parent's
 // role does not start such.
-func (c *Control) roleAllows(q api.SpawnRequest, all []fleet.Registration) error {
+func (c *Control) roleAllows(q api.SpawnRequest, all []fleet.Registration, works []fleet.WorkItem) error {
 	if r := c.role(q.Role); r != nil {
-		if err := ledger.RoleRoom(*r, all); err != nil {
+		if err := ledger.RoleRoom(*r, all, works); err != nil {
 			return err
 		}
 	}

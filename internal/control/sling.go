@@ -41,6 +41,11 @@ func (c *Control) sling(ctx context.Context, call Call, r api.SlingRequest) (api
 		if now == nil {
 			return fleet.Records{}, ledger.Unfit("hand out work", "%s is gone", w.ID)
 		}
+		if q := begin[0].Spawn; q != nil { // another may have been quicker
+			if err := c.roleAllows(api.SpawnRequest{Role: q.Role, Parent: q.Parent}, past.Registrations, all.Work); err != nil {
+				return fleet.Records{}, err
+			}
+		}
 		done, err := ledger.SlingWork(*now, begin, call.By, c.Now())
 		return fleet.Records{Work: []fleet.WorkItem{done}}, err
 	})
@@ -128,7 +133,7 @@ func (c *Control) beginning(past fleet.Past, call Call, w fleet.WorkItem, r api.
 	if self, is := fleet.AgentOf(call.By); is {
 		q.Parent = self
 	}
-	if err := c.roleAllows(q, past.Registrations); err != nil {
+	if err := c.roleAllows(q, past.Registrations, past.Records.Work); err != nil {
 		return nil, err
 	}
 	reg, err := spawnOf(c.asRole(q, name, past.Records), name, past.Registrations, c.kindOf())

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"custos/internal/catalog"
 	"custos/internal/fleet"
@@ -35,11 +36,17 @@ func presets() []fleet.Role {
 	return list
 }
 
+// changing is how long a custos.toml that was changed may take until it is in force, or is told to be broken.
+const changing = 3 * time.Minute
+
 // mergeBarred says why a merge group is not to land at this very instant, by the queue as it is now.
 func (s *system) mergeBarred(ctx context.Context, t fleet.MergeTarget) (string, error) {
 	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
 	if q == nil {
 		return "custos.toml has no [merge." + t.Queue.Name + "] any more", nil
+	}
+	if s.cfg.ChangedWithin(changing) {
+		return "custos.toml was changed a moment ago, and is not in force yet", nil
 	}
 	past, err := s.recall(ctx)
 	if err != nil {

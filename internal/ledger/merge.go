@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,6 +94,10 @@ func addedAgain(all fleet.Records, was, i fleet.MergeItem, by string, at fleet.I
 	if len(i.Work) > 0 {
 		out.Work = i.Work
 	}
+	out.Needs = slices.DeleteFunc(slices.Clone(was.Needs), func(id string) bool { // who adds it anew wants it without
+		n := Merge(all, id)
+		return n != nil && n.State == fleet.MergeWithdrawn
+	})
 	if len(i.Needs) > 0 {
 		out.Needs = i.Needs
 	}
@@ -207,12 +212,15 @@ func HoldQueue(all fleet.Records, queue, why, by string, at fleet.Instant) (flee
 	if _, isAgent := fleet.AgentOf(by); isAgent {
 		return h, Unfit("hold queue "+queue, "it takes a person")
 	}
-	if h.Held {
+	if h.Held && (h.Why != noReason || why == "") {
 		return h, nil
 	}
-	h.Held, h.Why, h.By, h.At = true, fleet.Line(why, 400), by, at
+	h.Held, h.Why, h.By, h.At = true, cmp.Or(fleet.Line(why, 400), noReason), by, at
 	return h, nil
 }
+
+// noReason is why a queue is held of which nothing else is said: held it is.
+const noReason = "no reason was given"
 
 // ReleaseQueue returns the hold of a merge queue as it is lifted, in spite of the alerts up
 // to a number, too.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -328,7 +329,7 @@ func (b *MergeBook) Unmet(i *fleet.MergeItem, placed map[string]bool) string {
 // Holds says why nothing lands now, and who says so; "" when nothing does.
 func (b *MergeBook) Holds() (why, by string) {
 	if b.Hold.Held {
-		return b.Hold.Why, b.Hold.By
+		return cmp.Or(b.Hold.Why, noReason), b.Hold.By
 	}
 	for n := range b.alerts {
 		if a := &b.alerts[n]; a.Rule == redTarget && a.Number > b.Hold.Lifted && a.Project == b.Queue.Project && b.Queue.Project != "" && a.Status == fleet.AlertFiring {

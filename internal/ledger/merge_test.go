@@ -117,3 +117,35 @@ func TestHoldQueue(t *testing.T) {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
+
+// A hold without a reason holds, and a reason that is given later is taken.
+func TestHoldQueueWithoutAReason(t *testing.T) {
+	var past fleet.Past
+	hold := func(why string) string {
+		h, err := ledger.HoldQueue(past.Records, "q", why, "ann", mergeNoon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		past.Records.MergeHolds = []fleet.MergeHold{h}
+		held, by := ledger.NewMergeBook(fleet.MergeQueue{Name: "q"}, past, mergeNoon).Holds()
+		if by != "ann" {
+			t.Errorf("held by %q", by)
+		}
+		return held
+	}
+	for _, x := range [][2]string{{"", "no reason was given"}, {"", "no reason was given"}, {"release day", "release day"}, {"", "release day"}} {
+		if got := hold(x[0]); got != x[1] {
+			t.Errorf("--why %q: %q, want %q", x[0], got, x[1])
+		}
+	}
+}
+
+// Who adds a branch again whose need was withdrawn wants it without.
+func TestAddMergeAgainWithoutWhatWasWithdrawn(t *testing.T) {
+	all := fleet.Records{Merges: []fleet.MergeItem{mergeItem("mq1", func(i *fleet.MergeItem) { i.State = fleet.MergeWithdrawn }), mergeItem("mq2"),
+		mergeItem("mq3", func(i *fleet.MergeItem) { i.Needs = []string{"mq1", "mq2"} })}}
+	i, err := ledger.AddMerge(all, fleet.MergeItem{Queue: "q", Source: "b-mq3", Commit: "c2"}, "ann", mergeNoon)
+	if err != nil || len(i.Needs) != 1 || i.Needs[0] != "mq2" || len(all.Merges[2].Needs) != 2 {
+		t.Errorf("%+v, %v", i, err)
+	}
+}

@@ -43,11 +43,17 @@ func roleText(text string, r fleet.Role, a fleet.Registration, w *fleet.WorkItem
 // blankLines are more of them than text needs: what stood there was empty.
 var blankLines = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 
-// RoleRoom refuses one more agent of a role than it may have.
-func RoleRoom(r fleet.Role, all []fleet.Registration) error {
+// RoleRoom refuses one more agent of a role than it may have: those there are, and those that work was
+// handed out to and that have not begun.
+func RoleRoom(r fleet.Role, all []fleet.Registration, works []fleet.WorkItem) error {
 	n := 0
 	for i := range all {
 		if all[i].Role == r.Name && all[i].Desired == fleet.DesiredRunning && !hasFinished(&all[i]) {
+			n++
+		}
+	}
+	for _, w := range works {
+		if len(w.Begin) > 0 && w.Begin[0].Spawn != nil && w.Begin[0].Spawn.Role == r.Name && Registration(all, w.Agent) == nil {
 			n++
 		}
 	}

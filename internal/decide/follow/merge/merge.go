@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"fmt"
 	"path"
 	"reflect"
 	"slices"
@@ -48,6 +49,7 @@ type pass struct {
 // follow carries the open group on, else makes the next one.
 func (c *pass) follow() {
 	c.expire()
+	c.inVain()
 	for n := range c.book.Groups {
 		c.cleared(c.book.Groups[n])
 	}
@@ -97,6 +99,24 @@ func (c *pass) expire() {
 			i := c.item(was.ID)
 			i.State, i.Why, i.Since = fleet.MergeWithdrawn, "nobody has touched it for a month: "+was.Why, c.at
 		}
+	}
+}
+
+// inVain fails what waits for an item that was taken back: it would wait for ever.
+func (c *pass) inVain() {
+	for _, was := range c.book.Items {
+		gone := slices.IndexFunc(was.Needs, func(id string) bool {
+			n := c.book.Item(id)
+			return n != nil && n.State == fleet.MergeWithdrawn
+		})
+		if was.State != fleet.MergeWaiting || gone < 0 {
+			continue
+		}
+		i := c.item(was.ID)
+		i.State, i.Since = fleet.MergeFailed, c.at
+		i.Why = fmt.Sprintf("it needs %s, which was withdrawn", was.Needs[gone])
+		c.tell(i, "in vain", fmt.Sprintf("%s (%s) is not merged: what it needs was withdrawn", i.ID, i.Source),
+			i.Why+fmt.Sprintf("\n\nWithout it: custos merge add %s --queue %s\n", i.Source, c.queue.Name))
 	}
 }
 

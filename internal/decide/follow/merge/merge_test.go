@@ -63,3 +63,14 @@ func TestTheNewestResultCounts(t *testing.T) {
 		}
 	}
 }
+
+// What waits for an item that was taken back does not wait for ever: its author is told.
+func TestNothingWaitsInVain(t *testing.T) {
+	item := func(id string, state fleet.MergeState, needs ...string) fleet.MergeItem {
+		return fleet.MergeItem{Head: fleet.Head{ID: id, Revision: 1}, Queue: "q", Source: id, Commit: "a", Priority: fleet.P3, State: state, Needs: needs, Agent: "b1", Since: noon}
+	}
+	out := merge.Follow(passOf(fleet.Records{Merges: []fleet.MergeItem{item("mq1", fleet.MergeWithdrawn), item("mq2", fleet.MergeWaiting, "mq1"), item("mq3", fleet.MergeHeld, "mq1")}}))
+	if len(out.Records.Merges) != 1 || out.Records.Merges[0].State != fleet.MergeFailed || len(out.Records.Mails) != 1 || out.Records.Mails[0].To[0] != "b1" {
+		t.Errorf("%+v", out.Records)
+	}
+}
