@@ -43,7 +43,7 @@ once it is merged.`,
 			if r.Dir, err = os.Getwd(); err != nil {
 				return fmt.Errorf("cannot find out where this is: %w", err)
 			}
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Merge, error) { return c.AddMerge(ctx, r) }, writeMergeLine)
+			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Merge, error) { return c.AddMerge(ctx, r) }, writeAdded)
 		},
 	}
 	f := c.Flags()
@@ -57,6 +57,14 @@ once it is merged.`,
 
 func writeMergeLine(p *page, m api.Merge) {
 	p.line("%s: %s at %s into %s: %s", flat(m.ID), flat(m.Source), short(m.Commit), flat(m.Queue), flat(joined(m.State, m.Why)))
+}
+
+// writeAdded says of a branch that is where it has failed already what tries it again.
+func writeAdded(p *page, m api.Merge) {
+	writeMergeLine(p, m)
+	if m.State == "failed" || m.State == "conflict" {
+		p.next([]api.Hint{{Command: "custos merge release " + m.ID, What: "try this very commit again, as a person; another commit is tried by itself"}})
+	}
 }
 
 func short(commit string) string { return flat(commit[:min(12, len(commit))]) }
