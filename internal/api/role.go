@@ -39,14 +39,13 @@ type RoleList struct {
 	Next  []Hint    `json:"next"`
 }
 
-// RoleDraft is exactly what an agent of a role would be started with.
+// RoleDraft is what an agent of a role would be started with, before Custos adds its hooks.
 type RoleDraft struct {
-	Role     string       `json:"role"`
-	Agent    string       `json:"agent"`
-	Spawn    SpawnRequest `json:"spawn"`
-	Branch   string       `json:"branch,omitempty"`
-	Prompt   string       `json:"prompt"`
-	Commands []string     `json:"commands,omitempty"`
+	Role   string       `json:"role"`
+	Agent  string       `json:"agent"`
+	Spawn  SpawnRequest `json:"spawn"`
+	Branch string       `json:"branch,omitempty"`
+	Prompt string       `json:"prompt"`
 }
 
 // SlingRequest hands work out: to a new agent of a role, or to one that there is.

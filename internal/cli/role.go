@@ -20,7 +20,7 @@ some come as presets. custos help roles.md`,
 	}
 	var work string
 	render := &cobra.Command{
-		Use: "render ROLE", Short: "Exactly what an agent of a role would be started with", Args: cobra.ExactArgs(1),
+		Use: "render ROLE", Short: "What an agent of a role would be started with: command line, place, first prompt", Args: cobra.ExactArgs(1),
 		Example: "  custos role render builder --work w12",
 		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.RoleDraft, error) {
 			return c.DraftRole(ctx, args[0], work)

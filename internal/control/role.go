@@ -59,7 +59,8 @@ func (c *Control) roleShown(ctx context.Context, call Call) (api.Role, error) {
 	return api.Role{}, missing("role", call.ID, each(l.Roles, func(r api.Role) string { return r.Name }), "custos role list")
 }
 
-// roleOffer is exactly what an agent of a role would be started with, for a piece of work or for none.
+// roleOffer is what an agent of a role would be started with, for a piece of work or for none: it is made
+// as sling makes it.
 func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, error) {
 	if c.role(call.ID) == nil {
 		_, err := c.roleShown(ctx, call)
