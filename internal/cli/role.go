@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,7 @@ func writeDraft(p *page, d api.RoleDraft) {
 
 func (a *app) slingCommand() *cobra.Command {
 	var r api.SlingRequest
+	var wait string
 	c := &cobra.Command{
 		Use: "sling REF", Short: "Hand work out: claim it, and have an agent begin with it", Args: cobra.ExactArgs(1),
 		Long: `sling takes work of the ledger for an agent and has that begin, both or neither: a new agent of a role, in a
@@ -77,9 +79,24 @@ nothing, the work is given back, and those who watch its project are told. The s
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := r
 			r.Work, r.Files = args[0], api.SplitFiles(r.Files)
-			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Slung, error) { return c.Sling(ctx, r) }, writeSlung)
+			wait, err := waitOf(wait)
+			if err != nil {
+				return err
+			}
+			s, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Slung, error) { return c.Sling(ctx, r) })
+			if err == nil {
+				err = a.begins(cmd.Context(), &s, wait)
+			}
+			if err != nil {
+				return err
+			}
+			if err := a.show(s, func(p *page) { writeSlung(p, s) }); err != nil || s.Order == nil {
+				return err
+			}
+			return cameToNothing([]api.Order{*s.Order})
 		},
 	}
+	c.Flags().StringVar(&wait, "wait", "30s", "how long to wait for it to begin, a `DURATION`; 0s: not at all")
 	f := c.Flags()
 	f.StringVar(&r.Role, "role", "", "the `ROLE` of a new agent (default: that of the work)")
 	f.StringVar(&r.To, "to", "", "an `AGENT` that there is")
@@ -87,10 +104,37 @@ nothing, the work is given back, and those who watch its project are told. The s
 	return c
 }
 
+// begins waits until the agent of work that was handed out has begun, or will not. Where no daemon watches
+// there is nothing to wait for.
+func (a *app) begins(ctx context.Context, s *api.Slung, wait time.Duration) error {
+	defer a.progress("waiting for " + s.Agent).end()
+	for end := time.Now().Add(wait); s.Order != nil && !s.Order.Over && s.Order.Watched && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(slingPause):
+		}
+		o, err := put(ctx, a, patience, func(ctx context.Context, c *api.Client) (api.Order, error) { return c.OrderState(ctx, s.Order.ID) })
+		if err != nil {
+			return err
+		}
+		s.Order = &o
+	}
+	return nil
+}
+
+// slingPause is between two looks at an order.
+const slingPause = 300 * time.Millisecond
+
 func writeSlung(p *page, s api.Slung) {
+	if o := s.Order; o != nil && o.Over && o.State != "done" {
+		return // it is said as what came to nothing
+	}
 	p.line("%s: %s has it", flat(s.Work.Ref), flat(s.Agent))
-	if o := s.Order; o != nil && o.Why != "" {
-		p.text(0, joined(o.State, o.Why))
+	if o := s.Order; o != nil && !o.Over {
+		p.text(0, orderLine(*o))
+		p.next(o.Next)
+		return
 	}
 	p.next([]api.Hint{{Command: "custos why agent/" + s.Agent, What: "how it goes"}})
 }
