@@ -41,16 +41,16 @@ const changing = 3 * time.Minute
 
 // mergeBarred says why a merge group is not to land at this very instant, by the queue as it is now.
 func (s *system) mergeBarred(ctx context.Context, t fleet.MergeTarget) (string, error) {
-	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
-	if q == nil {
-		return "custos.toml has no [merge." + t.Queue.Name + "] any more", nil
-	}
-	if s.cfg.ChangedWithin(changing) {
-		return "custos.toml was changed a moment ago, and is not in force yet", nil
-	}
 	past, err := s.recall(ctx)
 	if err != nil {
 		return "", err
+	}
+	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
+	switch {
+	case q == nil:
+		return "custos.toml has no [merge." + t.Queue.Name + "] any more", nil
+	case s.cfg.ChangedWithin(changing):
+		return "custos.toml was changed a moment ago, and is not in force yet", nil
 	}
 	t.Queue = *q
 	return ledger.MergeBarred(past, t, s.world.Now()), nil
