@@ -119,9 +119,10 @@ func (c *mqCustos) checkItem(i fleet.MergeItem) {
 	}
 }
 
-// mqGone says whether an item has failed because there was no branch any more.
+// mqGone says whether an item has failed because there was no branch any more, or what it needs was
+// taken back: that blames nobody.
 func mqGone(i fleet.MergeItem) bool {
-	return i.State == fleet.MergeFailed && strings.HasSuffix(i.Why, "is gone")
+	return i.State == fleet.MergeFailed && (strings.HasSuffix(i.Why, "is gone") || strings.HasSuffix(i.Why, "which was withdrawn"))
 }
 
 // checkWhy: of each item that is not over it can be told why.
