@@ -153,15 +153,26 @@ func (s poolSection) place(p *fleet.Pool, home string) error {
 	return nil
 }
 
-func checkPool(p *fleet.Pool, kinds *agent.Kinds) error {
-	kind, known := kinds.Get(p.Kind)
-	switch {
-	case !poolName.MatchString(p.Name):
-		return errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it becomes a part of branches")
-	case p.Kind == "":
+// checkKind refuses a kind of agent that there is not.
+func checkKind(name string, kinds *agent.Kinds) error {
+	if name == "" {
 		return errors.New(`kind: want a kind of agent, like "claude"`)
-	case !known:
-		return fmt.Errorf("kind: there is no kind %q; there are %s", fleet.Line(p.Kind, 40), strings.Join(kinds.Names(), ", "))
+	}
+	if _, known := kinds.Get(name); !known {
+		return fmt.Errorf("kind: there is no kind %q; there are %s", fleet.Line(name, 40), strings.Join(kinds.Names(), ", "))
+	}
+	return nil
+}
+
+func checkPool(p *fleet.Pool, kinds *agent.Kinds) error {
+	if !poolName.MatchString(p.Name) {
+		return errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it becomes a part of branches")
+	}
+	if err := checkKind(p.Kind, kinds); err != nil {
+		return err
+	}
+	kind, _ := kinds.Get(p.Kind)
+	switch {
 	case p.Prompt == "":
 		return errors.New("prompt: without one a worker does not know what it is for")
 	case p.Min < 0 || p.Max < 1 || p.Max > mostWorkers || p.Min > p.Max:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -138,25 +137,20 @@ func roleNames(roles []fleet.Role) (names []string) {
 // checkRole refuses a role that no agent could have.
 func checkRole(r fleet.Role, all map[string]roleSection, presets []fleet.Role, kinds *agent.Kinds) error {
 	known := append(sortedNames(all), roleNames(presets)...)
-	_, isKind := kinds.Get(r.Kind)
-	switch {
-	case !poolName.MatchString(r.Name):
+	if !poolName.MatchString(r.Name) {
 		return errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it begins the names of its agents")
-	case r.Kind == "":
-		return errors.New(`kind: want a kind of agent, like "claude"`)
-	case !isKind:
-		return fmt.Errorf("kind: there is no kind %q; there are %s", fleet.Line(r.Kind, 40), strings.Join(kinds.Names(), ", "))
+	}
+	if err := checkKind(r.Kind, kinds); err != nil {
+		return err
 	}
 	for _, name := range r.MaySpawn {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("may_spawn: there is no role %q%s", fleet.Line(name, 40), nearest.Hint(name, known))
 		}
 	}
-	for key, text := range map[string]string{"prompt": r.Prompt, "argv": strings.Join(r.Argv, "\n")} {
-		for _, v := range roleVariable.FindAllStringSubmatch(text, -1) {
-			if !slices.Contains(ledger.RoleVariables(), v[1]) {
-				return fmt.Errorf("%s: there is no {{%s}}; there are %s", key, fleet.Line(v[1], 40), strings.Join(ledger.RoleVariables(), ", "))
-			}
+	for _, x := range [][2]string{{"prompt", r.Prompt}, {"argv", strings.Join(r.Argv, "\n")}} {
+		if v := ledger.UnknownVariable(x[1]); v != "" {
+			return fmt.Errorf("%s: there is no {{%s}}; there are %s", x[0], fleet.Line(v, 40), strings.Join(ledger.RoleVariables(), ", "))
 		}
 	}
 	if r.Heartbeat != "" {
@@ -166,5 +160,3 @@ func checkRole(r fleet.Role, all map[string]roleSection, presets []fleet.Role, k
 	}
 	return nil
 }
-
-var roleVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)

@@ -189,7 +189,7 @@ type MergeFacts struct {
 	Source  string     `json:"source,omitempty" help:"its branch"`
 	Title   string     `json:"title,omitempty" help:"untrusted text"`
 	Agent   string     `json:"agent,omitempty" help:"its author; empty where that is a person"`
-	By      string     `json:"by" help:"who added it, or holds the queue: a person, agent/NAME or custos"`
+	By      string     `json:"by" help:"who added it, or holds the queue: a person, agent/NAME or @custos"`
 	State   MergeState `json:"state" help:"waiting, conflict, failed, held, merged or withdrawn"`
 	Why     string     `json:"why,omitempty" help:"why it is so"`
 	Files   []string   `json:"files,omitempty" help:"that conflict"`

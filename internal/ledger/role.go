@@ -16,6 +16,19 @@ func RoleVariables() []string {
 	return []string{"name", "role", "project", "branch", "parent", "work", "title", "body"}
 }
 
+// UnknownVariable is a place of a text for what no role knows; "" when there is none.
+func UnknownVariable(text string) string {
+	for _, v := range anyVariable.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(RoleVariables(), v[1]) {
+			return v[1]
+		}
+	}
+	return ""
+}
+
+// anyVariable is a place for something, whether that is known or not.
+var anyVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+
 // RolePrompt is the first prompt of an agent of a role: what it is given is put in as it is,
 // once, so that no text of others becomes a variable. Work of another tracker has its name alone.
 func RolePrompt(r fleet.Role, a fleet.Registration, w *fleet.WorkItem) string {

@@ -44,24 +44,24 @@ func (c *pass) begun(w fleet.WorkItem, plan fleet.Plan) (fleet.OrderState, strin
 	if o := fleet.Find(plan.Orders, func(o *fleet.Order) bool { return o.ID == id }); o != nil && o.IsOver() && o.State != fleet.OrderDone {
 		return fleet.OrderRefused, o.Why
 	}
-	if a := fleet.Find(c.past.Actions, func(a *fleet.ActionRecord) bool { return a.Order == id && a.Result != nil }); a != nil {
-		switch a.Result.Status {
-		case fleet.ResultFailed, fleet.ResultRefused:
-			if o := fleet.Find(c.past.Orders, func(o *fleet.Order) bool { return o.ID == id }); o == nil { // it is not tried again
-				return fleet.OrderRefused, a.Result.Why
-			}
-		default:
+	if fleet.Find(c.past.Orders, func(o *fleet.Order) bool { return o.ID == id }) != nil {
+		return fleet.OrderOpen, "" // what has failed is tried again
+	}
+	why := "what became of its order is on record no more"
+	for i := range c.past.Actions { // in an order that says nothing: one try may have failed before another
+		a := &c.past.Actions[i]
+		if a.Order != id || a.Result == nil {
+			continue
+		}
+		if s := a.Result.Status; s != fleet.ResultFailed && s != fleet.ResultRefused {
 			return fleet.OrderDone, ""
 		}
+		why = a.Result.Why
 	}
-	known := fleet.Find(c.past.Orders, func(o *fleet.Order) bool { return o.ID == id }) != nil
-	switch {
-	case known:
-		return fleet.OrderOpen, ""
-	case c.registered(w.Agent) != nil:
+	if c.registered(w.Agent) != nil {
 		return fleet.OrderDone, ""
 	}
-	return fleet.OrderRefused, "what became of its order is on record no more"
+	return fleet.OrderRefused, why
 }
 
 // isChanged says whether this very pass has changed work already: it closed with its merge.

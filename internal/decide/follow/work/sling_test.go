@@ -50,6 +50,7 @@ func TestWhatBecameOfSlungWork(t *testing.T) {
 		"in doubt":                 {past: fleet.Past{Actions: result(fleet.ResultInDoubt, "x"), Registrations: alive}, want: "begun"},
 		"failed":                   {past: fleet.Past{Actions: result(fleet.ResultFailed, "no disk")}, want: "no disk"},
 		"failed, and tried again":  {past: fleet.Past{Actions: result(fleet.ResultFailed, "no disk"), Orders: open}},
+		"failed, then started":     {past: fleet.Past{Actions: append(result(fleet.ResultFailed, "no disk"), result(fleet.ResultDone, "")...), Registrations: alive}, want: "begun"},
 		"refused by this pass":     {past: fleet.Past{Orders: open}, plan: []fleet.Order{{ID: "sling-w1-1", State: fleet.OrderRefused, Why: "the name is taken"}}, want: "the name is taken"},
 		"its time is over":         {past: fleet.Past{Orders: open}, plan: []fleet.Order{{ID: "sling-w1-1", State: fleet.OrderExpired, Why: "expired"}}, want: "expired"},
 		"forgotten, and it lives":  {past: fleet.Past{Registrations: alive}, want: "begun"},
