@@ -149,3 +149,11 @@ func TestAddMergeAgainWithoutWhatWasWithdrawn(t *testing.T) {
 		t.Errorf("%+v, %v", i, err)
 	}
 }
+
+// A queue that is held on record is held, whatever is said of why.
+func TestAHoldIsAHold(t *testing.T) {
+	past := fleet.Past{Records: fleet.Records{MergeHolds: []fleet.MergeHold{{Head: fleet.Head{ID: "mh1", Key: "q"}, Queue: "q", Held: true, By: "ann"}}}}
+	if held, by := ledger.NewMergeBook(fleet.MergeQueue{Name: "q"}, past, mergeNoon).Holds(); held == "" || by != "ann" {
+		t.Errorf("held: %q, by %q", held, by)
+	}
+}

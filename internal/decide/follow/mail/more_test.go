@@ -349,3 +349,25 @@ func TestMailToAnAgentByKindAndName(t *testing.T) {
 		t.Error("custos means an agent")
 	}
 }
+
+// That its branch is merged is no news that comes back from an agent that has ended; that it is not merged is.
+func TestMergeResultsComeBackOnlyWhereSomethingIsToDo(t *testing.T) {
+	for key, want := range map[string]int{"merged": 0, "failed": 1} {
+		w := newPostal(t)
+		w.put(ledger.MergeNews(&fleet.MergeItem{Head: fleet.Head{ID: "mq1"}, Commit: "c", Source: "retry"}, key, "one", "mq1 (retry): "+key, "", w.snap.At))
+		w.reg("one").Desired = fleet.DesiredRetired
+		for range 3 {
+			w.settle()
+			w.wait(time.Minute)
+		}
+		back := 0
+		for _, m := range w.past.Records.Mails {
+			if m.Type == fleet.MailBounce {
+				back++
+			}
+		}
+		if (back > 0) != (want > 0) || w.copy("m1", "one").State != fleet.CopyBounced {
+			t.Errorf("%s: %d came back; %+v", key, back, w.copy("m1", "one"))
+		}
+	}
+}
