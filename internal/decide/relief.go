@@ -8,13 +8,13 @@ import (
 )
 
 // isRelief says whether it is a stage of a hand-off, or ends a worker that its pool
-// does not need: what Custos orders of an agent whose turn is over.
+// does not need, or one whose work is over: what Custos orders of an agent whose turn is over.
 func (r *request) isRelief() bool {
 	if r.order == nil || r.order.By != fleet.ByCustos || r.reg == nil {
 		return false
 	}
 	h := r.reg.Handoff
-	return h != nil && h.Order == r.order.ID || r.reg.Pool != "" && strings.HasPrefix(r.order.ID, poolOrder)
+	return h != nil && h.Order == r.order.ID || r.reg.Pool != "" && strings.HasPrefix(r.order.ID, poolOrder) || r.reg.Dispatched && strings.HasPrefix(r.order.ID, fleet.RelieveOrder)
 }
 
 // poolOrder is how the IDs of the orders of pools begin (see registry.Pools).

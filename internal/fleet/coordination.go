@@ -12,22 +12,28 @@ type Coordination struct {
 // WorkFacts is one piece of work of the ledger, or one that something else waits
 // for or depends on, whichever tracker keeps it.
 type WorkFacts struct {
-	Ref       Ref             `json:"ref" help:"how other work names it: w12, PROJECT#12, PROJECT!7, bd:ID"`
-	Tracker   Tracker         `json:"tracker" help:"custos, issue, pr or beads"`
-	Title     string          `json:"title,omitempty" help:"untrusted text"`
-	Project   string          `json:"project,omitempty" help:"its project"`
-	Priority  Priority        `json:"priority,omitempty" help:"P0 to P4, where it has one"`
-	Agent     string          `json:"agent,omitempty" help:"who works on it; empty when no one is known to"`
-	State     Leaf[WorkState] `json:"state" help:"open, in progress or closed; not known when its tracker does not show it"`
-	BlockedBy []Ref           `json:"blocked_by,omitempty" help:"what it waits for, and is not closed, or not seen"`
-	Unseen    []Ref           `json:"unseen,omitempty" help:"of that, what no tracker shows"`
-	Ready     Leaf[bool]      `json:"ready" help:"whether it may be taken up: it is open, waits for nothing, and no one works on it"`
-	Cycle     []Ref           `json:"cycle,omitempty" help:"the cycle of dependencies that it is the first of"`
-	Age       Duration        `json:"age" help:"time since it was written down; 0s for work of other trackers"`
-	Since     Duration        `json:"since" help:"time since its state began; 0s for work of other trackers"`
-	Waits     Duration        `json:"waits" help:"time for which it has waited for the oldest dependency that is not resolved"`
-	Alive     Leaf[bool]      `json:"alive" help:"whether the agent that works on it lives; true when no one works on it"`
-	Held      string          `json:"held,omitempty" help:"why its tracker says that it waits, though nothing is left that it waits for; empty when it does not"`
+	Ref        Ref             `json:"ref" help:"how other work names it: w12, PROJECT#12, PROJECT!7, bd:ID"`
+	Tracker    Tracker         `json:"tracker" help:"custos, issue, pr or beads"`
+	Title      string          `json:"title,omitempty" help:"untrusted text"`
+	Project    string          `json:"project,omitempty" help:"its project"`
+	Priority   Priority        `json:"priority,omitempty" help:"P0 to P4, where it has one"`
+	Agent      string          `json:"agent,omitempty" help:"who works on it; empty when no one is known to"`
+	State      Leaf[WorkState] `json:"state" help:"open, in progress or closed; not known when its tracker does not show it"`
+	BlockedBy  []Ref           `json:"blocked_by,omitempty" help:"what it waits for, and is not closed, or not seen"`
+	Unseen     []Ref           `json:"unseen,omitempty" help:"of that, what no tracker shows"`
+	Ready      Leaf[bool]      `json:"ready" help:"whether it may be taken up: it is open, waits for nothing, and no one works on it"`
+	Cycle      []Ref           `json:"cycle,omitempty" help:"the cycle of dependencies that it is the first of"`
+	Age        Duration        `json:"age" help:"time since it was written down; 0s for work of other trackers"`
+	Since      Duration        `json:"since" help:"time since its state began; 0s for work of other trackers"`
+	Waits      Duration        `json:"waits" help:"time for which it has waited for the oldest dependency that is not resolved"`
+	Alive      Leaf[bool]      `json:"alive" help:"whether the agent that works on it lives; true when no one works on it"`
+	HandedIn   bool            `json:"handed_in,omitempty" help:"whether a branch for it is in a merge queue, and not back with its author"`
+	Dispatched bool            `json:"dispatched,omitempty" help:"whether somebody has it because Custos itself has handed it out"`
+	Ends       string          `json:"ends,omitempty" help:"merged: by its merge, and not by the word of the agent that has it; else empty"`
+	Claimed    Duration        `json:"claimed,omitempty" help:"time since the agent that has it said by mail (worker_done) that it is done; 0s when it did not"`
+	Tries      int             `json:"tries,omitempty" help:"how often Custos itself has handed it out since a person said something of it"`
+	Spent      bool            `json:"spent,omitempty" help:"so often that it does not again"`
+	Held       string          `json:"held,omitempty" help:"why its tracker says that it waits, though nothing is left that it waits for; empty when it does not"`
 }
 
 // GateFacts is a gate that is open, or was closed within a day.

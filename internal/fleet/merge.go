@@ -32,6 +32,7 @@ type MergeItem struct {
 	Files    []string   `json:"files,omitempty"`    // that conflict
 	Accepted string     `json:"accepted,omitempty"` // commit of which a person has said that it may lose lines
 	Merged   string     `json:"merged,omitempty"`   // the commit that the target moved to with it
+	Reviewed string     `json:"reviewed,omitempty"` // commit that a person has released in spite of its review, or without one
 	By       string     `json:"by"`
 	At       Instant    `json:"at"`
 	Since    Instant    `json:"since"` // of this state
@@ -137,6 +138,9 @@ type MergeQueue struct {
 	Ageing  Duration    `json:"ageing"` // waiting for so long is one priority more
 	Dir     string      `json:"dir"`    // folder for the worktrees of its gates
 	Runs    string      `json:"runs"`   // folder of the folders of runs
+	// Review is the role of those who read a branch before it is tested; empty: nobody does.
+	Review string `json:"review,omitempty"`
+	Rounds int    `json:"rounds,omitempty"` // of reviews of one item, before a person is asked
 }
 
 // MergeGate is a command that has to end with 0 before anything lands.
@@ -179,6 +183,9 @@ type MergeLeft struct {
 // MergeLoses begins why an item is held of which a merge would lose something.
 const MergeLoses = "the merge would lose lines that one side brought: "
 
+// MergeBlocked begins why an item is not merged whose reviews have found blockers.
+const MergeBlocked = "reviewed, and there are blockers: "
+
 // MergeFacts is an item of a merge queue that is not over, or was over within a day; or a
 // queue that is held, or that does not go on (state waiting).
 type MergeFacts struct {
@@ -194,6 +201,7 @@ type MergeFacts struct {
 	Why     string     `json:"why,omitempty" help:"why it is so"`
 	Files   []string   `json:"files,omitempty" help:"that conflict"`
 	Lost    bool       `json:"lost" help:"whether it is held because the merge would lose lines of one side"`
+	Blocked bool       `json:"blocked" help:"whether it is held because all rounds of its review have found blockers"`
 	Age     Duration   `json:"age" help:"time since it was added"`
 	Since   Duration   `json:"since" help:"time since its state began"`
 }

@@ -46,6 +46,9 @@ func ByAgent(name string) string { return byAgent + name }
 
 const byAgent = "agent/"
 
+// RelieveOrder is how the IDs of the orders begin that end agents whose work is over.
+const RelieveOrder = "relieve-"
+
 // AgentOf returns which agent an author is, and whether it is one.
 func AgentOf(by string) (name string, ok bool) { return strings.CutPrefix(by, byAgent) }
 

@@ -128,6 +128,8 @@ type Policy struct {
 	Handoff    HandoffPolicy      `json:"handoff,omitzero"`
 	Pools      []Pool             `json:"pools,omitempty"`
 	Merges     []MergeQueue       `json:"merges,omitempty"`
+	Roles      []Role             `json:"roles,omitempty"`
+	Teams      []Team             `json:"teams,omitempty"`
 	Budgets    []Budget           `json:"budgets,omitempty"` // of what models cost
 	// Coordination is who is notified of work and convoys.
 	Coordination CoordinationPolicy `json:"coordination,omitzero"`

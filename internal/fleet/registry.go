@@ -99,8 +99,10 @@ type Registration struct {
 	Deaths      []Instant   `json:"deaths,omitempty"`    // when instances of the last hour ended though they were not asked to, the newest last
 	Failed      string      `json:"failed,omitempty"`    // why it is not started again by itself: the attempts of its window are spent
 	Checkpoint  *Checkpoint `json:"checkpoint,omitempty"`
-	Handoff     *Handoff    `json:"handoff,omitempty"` // the newest one
-	Pool        string      `json:"pool,omitempty"`    // whose worker it is
+	Handoff     *Handoff    `json:"handoff,omitempty"`    // the newest one
+	Pool        string      `json:"pool,omitempty"`       // whose worker it is
+	Dispatched  bool        `json:"dispatched,omitempty"` // Custos started it for its task alone: with that it ends
+	From        string      `json:"from,omitempty"`       // branch that its own begins at, where that is still there; "" for the primary one
 	// Boundary is what the kernel keeps the newest instance within; nil for nothing.
 	Boundary *Boundary `json:"boundary,omitempty"`
 }

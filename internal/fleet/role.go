@@ -22,7 +22,16 @@ type Role struct {
 	MaySpawn  []string `json:"may_spawn,omitempty"` // roles of agents that its own may start; nil: it is not said
 	Max       int      `json:"max,omitempty"`       // agents that have it at once; 0: not said
 	Ends      string   `json:"ends,omitempty"`      // how its work ends: RoleEndsMerged, or by its agent's word
+	Takes     string   `json:"takes,omitempty"`     // which work of it Custos hands out by itself, besides that of teams and reviews: RoleTakesReady, RoleTakesReturned
+	Tries     int      `json:"tries,omitempty"`     // how often Custos hands one piece of work out
+	Typed     bool     `json:"typed,omitempty"`     // its agents take the first prompt at their prompt, and not on their command line
 }
+
+// Which work Custos hands out by itself.
+const (
+	RoleTakesReady    = "ready"    // all that may be taken up
+	RoleTakesReturned = "returned" // what an agent had, and that was given back
+)
 
 // RoleEndsMerged says that work which an agent of the role has is closed by its merge, and not
 // by its word.

@@ -89,8 +89,18 @@ type WorkItem struct {
 	At       Instant   `json:"at"`
 	Since    Instant   `json:"since"` // of this state
 	ClosedBy string    `json:"closed_by,omitempty"`
-	Begin    []Order   `json:"begin,omitempty"` // that have its agent begin, where it was handed out: the first says how it went
-	Begun    bool      `json:"begun,omitempty"` // they were given
+	Begin    []Order   `json:"begin,omitempty"`   // that have its agent begin, where it was handed out: the first says how it went
+	Begun    bool      `json:"begun,omitempty"`   // they were given
+	Files    []string  `json:"files,omitempty"`   // that it changes, as far as is known: files, folders or patterns
+	Part     Ref       `json:"part,omitempty"`    // work that it is a part of
+	Team     string    `json:"team,omitempty"`    // that brings it to its end
+	Ends     string    `json:"ends,omitempty"`    // how, by the role that it was handed out for: RoleEndsMerged, or by its agent's word
+	Tries    int       `json:"tries,omitempty"`   // how often Custos itself has handed it out, since a person said something of it
+	Spent    bool      `json:"spent,omitempty"`   // so often that it does not again
+	Left     string    `json:"left,omitempty"`    // branch of the agent that had it last
+	LeftBy   string    `json:"left_by,omitempty"` // that agent
+	Result   string    `json:"result,omitempty"`  // what came of it, for whoever goes on from there; untrusted text
+	Review   *Review   `json:"review,omitempty"`  // that it is; nil for work of any other kind
 }
 
 // Ref is how other work names it.

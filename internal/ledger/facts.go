@@ -25,10 +25,11 @@ type facts struct {
 	lives    map[string]bool      // whether an agent of this name lives; none: no agent is known of it
 	origins  map[string]string    // what its own system calls an agent
 	tasked   map[fleet.Ref]string // who has a bead as its task
+	handed   map[fleet.Ref]bool   // a branch for it is in a merge queue
 }
 
 func newFacts(past fleet.Past, snap fleet.Snapshot) facts {
-	f := facts{past: past, snap: snap, trackers: NewTrackers(past, snap)}
+	f := facts{past: past, snap: snap, trackers: NewTrackers(past, snap), handed: handedIn(past.Records)}
 	f.know()
 	return f
 }

@@ -18,7 +18,7 @@ func (f facts) merges() (out []fleet.MergeFacts) {
 			continue
 		}
 		out = append(out, fleet.MergeFacts{ID: m.ID, Queue: m.Queue, Project: m.Project, Source: m.Source, Title: m.Title, Agent: m.Agent, By: m.By, State: m.State, Why: m.Why,
-			Files: m.Files, Lost: m.State == fleet.MergeHeld && strings.HasPrefix(m.Why, fleet.MergeLoses), Age: f.age(m.At), Since: f.age(m.Since)})
+			Files: m.Files, Lost: m.State == fleet.MergeHeld && strings.HasPrefix(m.Why, fleet.MergeLoses), Blocked: m.State == fleet.MergeHeld && strings.HasPrefix(m.Why, fleet.MergeBlocked), Age: f.age(m.At), Since: f.age(m.Since)})
 	}
 	for _, h := range f.past.Records.MergeHolds {
 		if h.Held {

@@ -72,7 +72,8 @@ type workList struct {
 	waits  map[fleet.Ref][]fleet.Dependency
 	freed  map[fleet.Ref]bool // something that it waited for is resolved
 	cycles map[fleet.Ref][]fleet.Ref
-	at     map[fleet.Ref]int // where each is in out
+	parts  map[fleet.Ref][]fleet.Ref // of which it consists
+	at     map[fleet.Ref]int         // where each is in out
 	out    []fleet.WorkFacts
 }
 
@@ -89,6 +90,14 @@ func (f facts) sorted() *workList {
 		}
 	}
 	s.cycles = f.cycles()
+	for i := range f.past.Records.Work {
+		if w := &f.past.Records.Work[i]; w.Part != "" && w.State != fleet.WorkClosed {
+			if s.parts == nil {
+				s.parts = map[fleet.Ref][]fleet.Ref{}
+			}
+			s.parts[w.Part] = append(s.parts[w.Part], w.Ref())
+		}
+	}
 	for i := range f.past.Records.Work {
 		s.add(f.past.Records.Work[i].Ref())
 	}
@@ -129,6 +138,10 @@ func (s *workList) item(r fleet.Ref, seen Seen) fleet.WorkFacts {
 	}
 	if own := f.trackers.own[r]; own != nil {
 		w.Age, w.Since = f.age(own.At), f.age(own.Since)
+		f.begun(&w, own)
+		for _, part := range s.parts[r] {
+			f.block(&w, part)
+		}
 	}
 	for _, d := range s.waits[r] {
 		if d.Source != fleet.TrackerIssue { // how long those wait, their forge tells

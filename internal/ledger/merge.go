@@ -183,10 +183,14 @@ func ReleaseMerge(i fleet.MergeItem, by string, at fleet.Instant) (fleet.MergeIt
 	case i.Over():
 		return i, Unfit("release "+i.ID, "it is %s", i.State)
 	case i.State == fleet.MergeWaiting:
+		i.Reviewed = i.Commit // it waits for no review then
 		return i, nil
 	}
 	if strings.HasPrefix(i.Why, fleet.MergeLoses) { // whoever releases it has read what
 		i.Accepted = i.Commit
+	}
+	if strings.HasPrefix(i.Why, fleet.MergeBlocked) {
+		i.Reviewed = i.Commit
 	}
 	return Repin(i, i.Commit, at), nil
 }

@@ -12,14 +12,15 @@ import (
 
 // What is learned from groups that were tested before.
 const (
-	recentGroups  = 200    // of a queue that are read: over these it is counted how often gates are flaky
-	leastConfirms = 2      // reds of one and the same tree that blame an item
-	mostConfirms  = 12     // however flaky the gates are
-	wronglyBlamed = 0.0001 // how likely it may be that an item without fault is blamed by flaky gates
-	neverSeen     = 0.01   // the same, while no gate was seen to be flaky
-	mostUnseen    = 4      // reds that are asked for meanwhile, at most
-	halfRed       = 0.69   // ln 2: so many culprits are expected in a batch that is red half the time
-	leastJudged   = 10     // items whose end is known before batches become smaller
+	recentGroups  = 200       // of a queue that are read: over these it is counted how often gates are flaky
+	leastConfirms = 2         // reds of one and the same tree that blame an item
+	mostConfirms  = 12        // however flaky the gates are
+	wronglyBlamed = 0.0001    // how likely it may be that an item without fault is blamed by flaky gates
+	neverSeen     = 0.01      // the same, while no gate was seen to be flaky
+	mostUnseen    = 4         // reds that are asked for meanwhile, at most
+	halfRed       = 0.69      // ln 2: so many culprits are expected in a batch that is red half the time
+	leastJudged   = 10        // items whose end is known before batches become smaller
+	redHolds      = time.Hour // a target that fails is tested again after that, though it did not move: what it needs may have been down
 )
 
 // MergeBook is what is on record of one merge queue. It is read, never changed.
@@ -32,6 +33,8 @@ type MergeBook struct {
 	all    []fleet.MergeItem // of all queues, over or not
 	alerts []fleet.Alert
 	queued []fleet.MergeItem // what Waiting said; nil: it was not asked yet
+	// reviews by item and commit; nil where nobody reviews.
+	reviews map[fleet.MergeMember]*fleet.WorkItem
 }
 
 // NewMergeBook reads the book of a queue.
@@ -44,6 +47,9 @@ func NewMergeBook(q fleet.MergeQueue, past fleet.Past, at fleet.Instant) *MergeB
 		}
 	}
 	b.Groups = newestGroups(r.MergeGroups, q.Name)
+	if q.Review != "" {
+		b.reviews = reviewsOf(r.Work)
+	}
 	return b
 }
 
@@ -115,7 +121,8 @@ func (b *MergeBook) Verdict(tree string, since fleet.Instant) (reds int, green s
 	return reds, green
 }
 
-// Target says what the gates said of the target itself, at a commit.
+// Target says what the gates said of the target itself, at a commit: that they pass at all, or that they failed within
+// the hour.
 func (b *MergeBook) Target(commit string) (passes, fails bool) {
 	for n := range b.Groups {
 		g := &b.Groups[n]
@@ -123,9 +130,30 @@ func (b *MergeBook) Target(commit string) (passes, fails bool) {
 			continue
 		}
 		passes = passes || g.Commit == commit && (g.State == fleet.GroupLanded || g.State == fleet.GroupGreen)
-		fails = fails || len(g.Items) == 0 && g.Base == commit && g.State == fleet.GroupRed
+		fails = fails || isTargetRed(g, commit) && b.at.Since(g.Since) < redHolds
 	}
 	return passes, fails && !passes
+}
+
+func isTargetRed(g *fleet.MergeGroup, commit string) bool {
+	return len(g.Items) == 0 && g.Base == commit && g.State == fleet.GroupRed
+}
+
+// Outage is until when the gates failed on the target itself, at a commit on which they pass: zero when they did not. What
+// failed there before may have failed for the same reason, and says nothing of an item.
+func (b *MergeBook) Outage(commit string) (end fleet.Instant) {
+	red := false
+	for n := range b.Groups {
+		g := &b.Groups[n]
+		switch {
+		case g.Gates != b.Queue.Digest || commit == "":
+		case isTargetRed(g, commit):
+			red = true
+		case red && g.Commit == commit && (g.State == fleet.GroupLanded || g.State == fleet.GroupGreen):
+			red, end = false, g.Since
+		}
+	}
+	return end
 }
 
 // Broken is the commit of the target on which the gates fail by themselves, as far as is
@@ -151,6 +179,9 @@ func (b *MergeBook) Alone(i *fleet.MergeItem) *fleet.MergeGroup {
 	for n := len(b.Groups) - 1; n >= 0; n-- {
 		g := &b.Groups[n]
 		if g.State == fleet.GroupRed && len(g.Items) == 1 && g.Items[0] == (fleet.MergeMember{ID: i.ID, Commit: i.Commit}) && g.Gates == b.Queue.Digest && !g.Since.Before(i.Since) {
+			if outage := b.Outage(g.Base); g.Since.Before(outage) {
+				return nil
+			}
 			return g
 		}
 	}
@@ -164,6 +195,21 @@ func (b *MergeBook) Untried(target string) *fleet.MergeItem {
 		g := b.Alone(i)
 		return b.Unmet(i, nil) == "" && (g == nil || g.Base != target)
 	})
+}
+
+// InQuestion is the commit of the target on which an item has failed alone, and of which it is not known whether the gates
+// pass there; "" for none. That very commit is tested: the target may have moved since, and would again.
+func (b *MergeBook) InQuestion() string {
+	for _, i := range b.Waiting() {
+		g := b.Alone(&i)
+		if g == nil {
+			continue
+		}
+		if passes, fails := b.Target(g.Base); !passes && !fails {
+			return g.Base
+		}
+	}
+	return ""
 }
 
 // Outdated says why a group is not tested, or does not land, any more: one of its items is
@@ -180,6 +226,8 @@ func (b *MergeBook) Outdated(g *fleet.MergeGroup) string {
 			return m.ID + " is " + string(i.State)
 		case i.Commit != m.Commit:
 			return m.ID + " has moved to another commit"
+		case b.Unreviewed(i) != "":
+			return m.ID + " is not to be merged yet: " + b.Unreviewed(i)
 		}
 	}
 	if g.State != fleet.GroupBuilding {
@@ -187,6 +235,9 @@ func (b *MergeBook) Outdated(g *fleet.MergeGroup) string {
 	}
 	if held, _ := b.Holds(); held != "" {
 		return "the queue is held: " + held
+	}
+	if len(g.Items) > 0 && b.InQuestion() != "" {
+		return "the gates are tried on " + b.Queue.Target + " itself first, again"
 	}
 	if broken := b.Broken(); broken != "" && len(g.Items) > 0 && b.Alone(b.Item(g.Items[0].ID)) != nil && b.Untried(broken) != nil {
 		return "another item was added, which may mend what fails"
@@ -281,7 +332,7 @@ func (b *MergeBook) Waiting() []fleet.MergeItem {
 func (b *MergeBook) inOrder() []fleet.MergeItem {
 	list := []fleet.MergeItem{}
 	for _, i := range b.Items {
-		if i.State == fleet.MergeWaiting {
+		if i.State == fleet.MergeWaiting && b.Unreviewed(&i) == "" {
 			list = append(list, i)
 		}
 	}
@@ -363,6 +414,9 @@ func (b *MergeBook) Position(id string) int {
 func (b *MergeBook) Why(i *fleet.MergeItem) string {
 	if i.State != fleet.MergeWaiting {
 		return i.Why
+	}
+	if review := b.Unreviewed(i); review != "" {
+		return review
 	}
 	if need := b.unmetForGood(i); need != "" {
 		return need

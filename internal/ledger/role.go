@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ var roleVariable = regexp.MustCompile(`\{\{\s*([a-z]+)\s*\}\}`)
 
 // RoleVariables are those that the prompt of a role may have.
 func RoleVariables() []string {
-	return []string{"name", "role", "project", "branch", "parent", "work", "title", "body"}
+	return []string{"name", "role", "project", "branch", "parent", "work", "title", "body", "whole", "before"}
 }
 
 // UnknownVariable is a place of a text for what no role knows; "" when there is none.
@@ -32,7 +33,15 @@ var anyVariable = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 // RolePrompt is the first prompt of an agent of a role: what it is given is put in as it is,
 // once, so that no text of others becomes a variable. Work of another tracker has its name alone.
 func RolePrompt(r fleet.Role, a fleet.Registration, w *fleet.WorkItem) string {
-	return strings.TrimSpace(blankLines.ReplaceAllString(roleText(r.Prompt, r, a, w), "\n\n"))
+	return rolePrompt(r, a, w, "")
+}
+
+func rolePrompt(r fleet.Role, a fleet.Registration, w *fleet.WorkItem, before string) string {
+	text := r.Prompt
+	if v := roleVariable.FindAllStringSubmatch(text, -1); text != "" && !slices.ContainsFunc(v, func(m []string) bool { return m[1] == "before" }) {
+		text += "\n\n{{before}}"
+	}
+	return strings.TrimSpace(blankLines.ReplaceAllString(roleText(text, r, a, w, before), "\n\n"))
 }
 
 // RoleArgv is the command line of an agent of a role: what it is given is put into single arguments,
@@ -40,15 +49,15 @@ func RolePrompt(r fleet.Role, a fleet.Registration, w *fleet.WorkItem) string {
 func RoleArgv(r fleet.Role, a fleet.Registration, w *fleet.WorkItem) []string {
 	var argv []string
 	for _, arg := range r.Argv {
-		argv = append(argv, roleText(arg, r, a, w))
+		argv = append(argv, roleText(arg, r, a, w, ""))
 	}
 	return argv
 }
 
-func roleText(text string, r fleet.Role, a fleet.Registration, w *fleet.WorkItem) string {
-	values := map[string]string{"name": a.Name, "role": r.Name, "project": a.Project, "branch": a.Branch, "parent": a.Parent, "work": a.Task}
+func roleText(text string, r fleet.Role, a fleet.Registration, w *fleet.WorkItem, before string) string {
+	values := map[string]string{"name": a.Name, "role": r.Name, "project": a.Project, "branch": a.Branch, "parent": a.Parent, "work": a.Task, "whole": a.Task, "before": before}
 	if w != nil {
-		values["work"], values["title"], values["body"] = w.ID, w.Title, w.Body
+		values["work"], values["title"], values["body"], values["whole"] = w.ID, w.Title, w.Body, cmp.Or(string(w.Part), w.ID)
 	}
 	return roleVariable.ReplaceAllStringFunc(text, func(v string) string { return values[roleVariable.FindStringSubmatch(v)[1]] })
 }
@@ -106,5 +115,11 @@ func SlingWork(w fleet.WorkItem, begin []fleet.Order, by string, at fleet.Instan
 		return w, Unfit(what, "%s has %s", fleet.Line(w.Agent, 80), w.ID)
 	}
 	w.State, w.Agent, w.Person, w.Since, w.Why, w.Begin, w.Begun = fleet.WorkTaken, begin[0].Agent, false, at, "handed out by "+by, begin, false
+	if s := begin[0].Spawn; s != nil {
+		w.Role, w.Left = cmp.Or(w.Role, s.Role), s.Branch
+	}
+	if w.Tries++; by != fleet.ByCustos {
+		w.Tries, w.Spent = 0, false
+	}
 	return w, nil
 }

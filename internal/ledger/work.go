@@ -74,7 +74,7 @@ func TakeWork(w fleet.WorkItem, agent, by string, at fleet.Instant) (fleet.WorkI
 		return w, nil
 	}
 	w.State, w.Agent, w.Since, w.Begin, w.Begun = fleet.WorkTaken, agent, at, nil, false
-	return w, nil
+	return anew(w, by), nil
 }
 
 // ReleaseWork returns work as it is given back, for anybody to take.
@@ -87,9 +87,20 @@ func ReleaseWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.Work
 	case isAgent && w.Agent != self:
 		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	}
+	if !w.Person {
+		w.LeftBy = w.Agent
+	}
 	w.State, w.Agent, w.Person, w.Since, w.Why = fleet.WorkOpen, "", false, at, fleet.Line(why, 400)
-	w.Begin, w.Begun = nil, false
-	return w, nil
+	w.Begin, w.Begun, w.Ends = nil, false, ""
+	return anew(w, by), nil
+}
+
+// anew forgets how often work was handed out in vain where a person says what becomes of it.
+func anew(w fleet.WorkItem, by string) fleet.WorkItem {
+	if fleet.IsPerson(by) {
+		w.Tries, w.Spent = 0, false
+	}
+	return w
 }
 
 // Completed is the outcome of work that is closed without another word.
@@ -119,6 +130,11 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 func ReopenWork(w fleet.WorkItem, why string, at fleet.Instant) (fleet.WorkItem, error) {
 	if w.State != fleet.WorkClosed {
 		return w, Unfit("reopen work", "%s is %s", w.ID, w.State)
+	}
+	if w.Tries, w.Spent = 0, false; w.Review != nil { // it is asked for anew, and what was said counts no more
+		r := *w.Review
+		r.Verdict, r.Findings = "", nil
+		w.Review = &r
 	}
 	w.State, w.Agent, w.Person, w.Outcome, w.ClosedBy, w.Since, w.Why = fleet.WorkOpen, "", false, "", "", at, fleet.Line(why, 400)
 	return w, nil

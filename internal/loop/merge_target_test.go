@@ -61,3 +61,24 @@ func TestMergeKilledAtEachBoundary(t *testing.T) {
 		}
 	}
 }
+
+// What the gates need is down for hours, and the target does not move: they fail on it too, and nobody is blamed for that.
+// When it is back, all goes on by itself.
+func TestMergeOutage(t *testing.T) {
+	w, c := oneMQ(t, "test")
+	w.flaky = 1000
+	for n := range 3 {
+		c.must(c.addItem(fmt.Sprintf("b%d", n), fmt.Sprintf("c%d", n), mqChange{culprit: n == 1}))
+	}
+	w.run(w.now + 24*time.Hour)
+	for _, id := range []string{"mq1", "mq2", "mq3"} {
+		c.wants(id, fleet.MergeWaiting)
+	}
+	during := c.gateRuns
+	w.flaky = 0
+	w.run(w.now + 24*time.Hour)
+	c.wants("mq1", fleet.MergeMerged)
+	c.wants("mq2", fleet.MergeFailed)
+	c.wants("mq3", fleet.MergeMerged)
+	t.Logf("%d runs within a day of it, %d after that", during, c.gateRuns-during)
+}

@@ -49,7 +49,7 @@ func caches() []anyCache {
 		plain[fleet.AgentRecord]("agents", "name", "0", true),
 		sorted(given, plain[fleet.AccountQuota]("quotas", "rowid", "1", true)),
 		plain[fleet.Registration]("registrations", "name", "retired = 0", true),
-		sorted(given, plain[fleet.Order]("orders", "id", "(over = 0 OR id GLOB 'pool-*')", false)),
+		sorted(given, plain[fleet.Order]("orders", "id", "(over = 0 OR id GLOB 'pool-*' OR id GLOB 'relieve-*')", false)),
 		sorted(given, plain[fleet.Skipped]("skips", "rowid", "1", false)),
 		runsCache(),
 		sorted(given, plain[fleet.Verdict]("verdicts", "id", "0", true)),

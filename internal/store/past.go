@@ -126,8 +126,8 @@ func (m *mirror) fill(p *fleet.Past, at fleet.Instant) {
 	p.Records = m.records(at)
 }
 
-// tried is how long the orders of pools are remembered that are over: what came to
-// nothing is ordered again in the next ten minutes of the clock.
+// tried is how long the orders of pools, and those that relieve an agent, are remembered that are over: what
+// came to nothing is ordered again in the next ten minutes of the clock.
 const tried = 20 * time.Minute
 
 // orders puts those that are not over into the past, and what pools tried lately.

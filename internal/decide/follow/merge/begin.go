@@ -38,7 +38,7 @@ func (c *pass) next() (g fleet.MergeGroup, ok bool) {
 		}
 		return fleet.MergeGroup{Items: members(*i)}, true
 	}
-	if base := c.inQuestion(waiting); base != "" {
+	if base := c.book.InQuestion(); base != "" {
 		return fleet.MergeGroup{Base: base, Commit: base}, true
 	}
 	if items, suspects := c.search(waiting); len(items) > 0 {
@@ -62,22 +62,6 @@ func members(items ...fleet.MergeItem) (list []fleet.MergeMember) {
 		list = append(list, fleet.MergeMember{ID: i.ID, Commit: i.Commit})
 	}
 	return list
-}
-
-// inQuestion is the commit of the target on which an item has failed alone, and of which it is
-// not known whether the gates pass there; "" for none. That very commit is tested: the
-// target may have moved since, and would again.
-func (c *pass) inQuestion(waiting []fleet.MergeItem) string {
-	for n := range waiting {
-		g := c.book.Alone(&waiting[n])
-		if g == nil {
-			continue
-		}
-		if passes, fails := c.book.Target(g.Base); !passes && !fails {
-			return g.Base
-		}
-	}
-	return ""
 }
 
 // search goes on with a group that failed: its first half is tested by itself. When that has

@@ -38,7 +38,7 @@ func (c *pass) built(g *fleet.MergeGroup) {
 	case green != "":
 		g.Same = green
 		c.to(g, fleet.GroupGreen, "its tree has passed already, as "+green)
-	case reds >= c.book.Confirms(len(g.Items)):
+	case len(g.Items) > 0 && reds >= c.book.Confirms(len(g.Items)): // the target is asked for what is so now
 		c.to(g, fleet.GroupRed, "its tree has failed already")
 	default:
 		c.begins(g)
@@ -63,6 +63,9 @@ func (c *pass) whole(list []fleet.MergeMember) (out []fleet.MergeMember) {
 // since is when all items of a group were what they are: one that a person released, or that was
 // added once more, is tested anew, though its tree may be known.
 func (c *pass) since(g *fleet.MergeGroup) (newest fleet.Instant) {
+	if newest = c.book.Outage(g.Base); len(g.Items) == 0 {
+		return fleet.Instant{}
+	}
 	for _, m := range g.Items {
 		if i := c.item(m.ID); i != nil && (newest.IsZero() || newest.Before(i.Since)) {
 			newest = i.Since

@@ -33,6 +33,9 @@ func (c *pass) slung(w fleet.WorkItem, plan fleet.Plan) {
 	case fleet.OrderDone:
 		w.Begin = nil
 		c.out.Records.Work = append(c.out.Records.Work, w)
+	case fleet.OrderExpired: // it never had its turn
+		w.Tries = max(0, w.Tries-1)
+		fallthrough
 	case fleet.OrderRefused:
 		c.giveBackFor(w, fmt.Sprintf("agent %s did not begin with it: %s", w.Agent, why))
 	}
@@ -42,7 +45,7 @@ func (c *pass) slung(w fleet.WorkItem, plan fleet.Plan) {
 func (c *pass) begun(w fleet.WorkItem, plan fleet.Plan) (fleet.OrderState, string) {
 	id := w.Begin[0].ID
 	if o := fleet.Find(plan.Orders, func(o *fleet.Order) bool { return o.ID == id }); o != nil && o.IsOver() && o.State != fleet.OrderDone {
-		return fleet.OrderRefused, o.Why
+		return o.State, o.Why
 	}
 	if fleet.Find(c.past.Orders, func(o *fleet.Order) bool { return o.ID == id }) != nil {
 		return fleet.OrderOpen, "" // what has failed is tried again
@@ -72,6 +75,10 @@ func (c *pass) isChanged(id string) bool {
 func (c *pass) giveBackFor(w fleet.WorkItem, why string) {
 	released, err := ledger.ReleaseWork(w, why, fleet.ByCustos, c.at)
 	if err != nil {
+		return
+	}
+	if w.Tries > 0 { // Custos hands it out again: who watches is told when it does not any more
+		c.out.Records.Work = append(c.out.Records.Work, c.tried(released))
 		return
 	}
 	c.out.Records.Work = append(c.out.Records.Work, released)

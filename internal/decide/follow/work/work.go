@@ -14,6 +14,9 @@ func Follow(p fleet.Pass) fleet.Follows {
 	c := &pass{past: p.Past, snap: p.Snapshot, policy: p.Policy, at: p.Snapshot.At, trackers: ledger.NewTrackers(p.Past, p.Snapshot), changed: p.Plan.Records.Work}
 	c.work()
 	c.sling(p.Plan)
+	c.teams()
+	c.dispatch()
+	c.relieve()
 	c.dependencies()
 	return c.out
 }
@@ -55,7 +58,11 @@ func (c *pass) giveBack(w fleet.WorkItem) {
 		why = "its agent " + r.Name + " is retired"
 	case r.Failed != "" && !c.lives(r.Name):
 		why = "its agent " + r.Name + " is not started again: " + r.Failed
-		if c.isKept(w, why) {
+		if !r.Dispatched && c.isKept(w, why) {
+			return
+		}
+	case r.Dispatched:
+		if why = c.leftUndone(w, r); why == "" {
 			return
 		}
 	default:
@@ -65,6 +72,20 @@ func (c *pass) giveBack(w fleet.WorkItem) {
 		why += "; it left " + left
 	}
 	c.giveBackFor(w, why)
+}
+
+// leftUndone says how an agent has ended that Custos started for one piece of work alone, and that has neither done nor
+// handed it in; "" while it lives, where it is not seen, where a person stopped it, and where it is started again.
+func (c *pass) leftUndone(w fleet.WorkItem, r *fleet.Registration) string {
+	switch {
+	case r.Exit == nil || r.Exit.Instance != r.Instance || !c.isGone(r.Name) || ledger.HandedIn(c.past.Records, w.Ref()):
+		return ""
+	case r.Desired == fleet.DesiredStopped && r.DesiredBy == fleet.ByCustos:
+		return "its agent " + r.Name + " was stopped: nothing came of it"
+	case isOver(r):
+		return "its agent " + r.Name + " has ended, and it is not done"
+	}
+	return ""
 }
 
 // isKept says whether the work of an agent that is not started again is not given back

@@ -1,0 +1,144 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+// What a review may hold at most.
+const (
+	mostFindings   = 100
+	longestFinding = 2000 // bytes
+)
+
+// Reviews are the reviews of an item of a merge queue, in the order they were asked for.
+func Reviews(all fleet.Records, item string) (list []fleet.WorkItem) {
+	for _, w := range all.Work {
+		if w.Review != nil && w.Review.Item == item {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// GiveReview returns a review with what was found, closed. Whoever has it gives it; a person may give any. What is
+// given already stays as it is.
+func GiveReview(w fleet.WorkItem, found []fleet.ReviewFinding, by string, at fleet.Instant) (fleet.WorkItem, error) {
+	what := "review " + w.ID
+	self, isAgent := fleet.AgentOf(by)
+	switch {
+	case w.Review == nil:
+		return w, Unfit(what, "it is no review")
+	case w.Review.Verdict != "" && slices.Equal(w.Review.Findings, found) && w.ClosedBy == by:
+		return w, nil
+	case w.State == fleet.WorkClosed:
+		return w, Unfit(what, "it is closed: %s", w.Why)
+	case isAgent && (isNameless(self) || w.Agent != self):
+		return w, Unfit(what, "agent %s does not have it: custos work take %s", fleet.Line(self, 80), w.ID)
+	case len(found) > mostFindings:
+		return w, Unfit(what, "it has %d findings, %d are the most", len(found), mostFindings)
+	}
+	r := *w.Review
+	r.Findings, r.Verdict = nil, fleet.ReviewApproved
+	for _, f := range found {
+		f.Where, f.Text = fleet.Line(f.Where, 300), strings.TrimSpace(fleet.Text(f.Text))
+		if f.Text == "" || len(f.Text) > longestFinding {
+			return w, Unfit(what, "a finding says nothing, or more than %d bytes", longestFinding)
+		}
+		if f.Grade == fleet.ReviewBlocker {
+			r.Verdict = fleet.ReviewBlocked
+		}
+		r.Findings = append(r.Findings, f)
+	}
+	w.Review = &r
+	done, err := CloseWork(w, string(r.Verdict), fmt.Sprintf("%s by %s: %s", r.Verdict, fleet.Line(strings.TrimPrefix(by, "agent/"), 80), CountFindings(r.Findings)), by, at)
+	return done, err
+}
+
+// CountFindings says how many of each grade there are.
+func CountFindings(list []fleet.ReviewFinding) string {
+	var parts []string
+	for _, g := range []fleet.ReviewGrade{fleet.ReviewBlocker, fleet.ReviewMajor, fleet.ReviewNit} {
+		n := 0
+		for _, f := range list {
+			if f.Grade == g {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fleet.Counted(n, string(g)))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing found"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// FindingLines are findings as they are told, one a paragraph, the worst first.
+func FindingLines(list []fleet.ReviewFinding) string {
+	var b strings.Builder
+	for _, g := range []fleet.ReviewGrade{fleet.ReviewBlocker, fleet.ReviewMajor, fleet.ReviewNit} {
+		for _, f := range list {
+			if f.Grade == g {
+				fmt.Fprintf(&b, "%s: %s\n", strings.TrimSpace(string(f.Grade)+" "+f.Where), f.Text)
+			}
+		}
+	}
+	return b.String()
+}
+
+// MayReview refuses a review to whoever wrote what is reviewed, and to those that the writer started: nobody is the judge of
+// its own work.
+func MayReview(w fleet.WorkItem, agent string, all []fleet.Registration) error {
+	if w.Review == nil || w.Review.Author == "" {
+		return nil
+	}
+	name := agent
+	for range len(all) + 1 {
+		if name == w.Review.Author {
+			break
+		}
+		r := Registration(all, name)
+		if r == nil || r.Parent == "" {
+			return nil
+		}
+		name = r.Parent
+	}
+	if agent == w.Review.Author {
+		return Unfit("review "+w.ID, "agent %s has written what it is about", fleet.Line(agent, 80))
+	}
+	return Unfit("review "+w.ID, "agent %s was started by %s, who has written what it is about", fleet.Line(agent, 80), w.Review.Author)
+}
+
+// AskReview returns the review of an item as it is to be asked for, at the commit that it has now; the same again has the
+// same key.
+func AskReview(all fleet.Records, q fleet.MergeQueue, i fleet.MergeItem, at fleet.Instant) (fleet.WorkItem, error) {
+	var body strings.Builder
+	for _, r := range i.Work {
+		if w := Work(all, r); w != nil {
+			fmt.Fprintf(&body, "%s: %s\n%s\n\n", w.ID, w.Title, w.Body)
+		}
+	}
+	title := i.Source
+	if i.Title != "" {
+		title += ": " + i.Title
+	}
+	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "review/" + i.ID + "/" + i.Commit}, Title: "Review " + title, Body: strings.TrimSpace(fleet.Text(body.String()[:min(body.Len(), longestBody)])),
+		Project: i.Project, Role: q.Review, Priority: i.Priority}, fleet.ByCustos, at)
+	w.Review = &fleet.Review{Item: i.ID, Commit: i.Commit, Author: i.Agent, Round: len(Reviews(all, i.ID)) + 1}
+	return w, err
+}
+
+// ReviewsBlocked counts the reviews of an item that have found blockers.
+func ReviewsBlocked(list []fleet.WorkItem) (n int) {
+	for _, w := range list {
+		if w.Review.Verdict == fleet.ReviewBlocked {
+			n++
+		}
+	}
+	return n
+}
