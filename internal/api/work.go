@@ -29,7 +29,14 @@ type Work struct {
 	Cycle     []string  `json:"cycle,omitempty"`
 	By        string    `json:"by,omitempty"`
 	At        time.Time `json:"at,omitzero"`
-	Since     time.Time `json:"since,omitzero"` // of its state
+	Since     time.Time `json:"since,omitzero"`   // of its state
+	Part      string    `json:"part,omitempty"`   // work that it is a part of
+	Parts     []string  `json:"parts,omitempty"`  // of which it consists
+	Team      string    `json:"team,omitempty"`   // that brings it to its end
+	Files     []string  `json:"files,omitempty"`  // that it changes
+	Result    string    `json:"result,omitempty"` // what came of it
+	Left      string    `json:"left,omitempty"`   // branch of the agent that had it last, of open work
+	Tries     int       `json:"tries,omitempty"`  // how often Custos itself has handed it out, since a person said something of it
 	// Begun is the action that changes it where it is kept: what became of it shows
 	// with a later look.
 	Begun *ApprovedThing `json:"begun,omitempty"`
@@ -53,6 +60,8 @@ type WorkRequest struct {
 	Priority string   `json:"priority,omitempty"`
 	Agent    string   `json:"agent,omitempty"`
 	Needs    []string `json:"needs,omitempty"` // what it waits for
+	Part     string   `json:"part,omitempty"`  // work that it is a part of
+	Files    []string `json:"files,omitempty"` // that it changes: files, folders or patterns
 }
 
 // WorkChange is what becomes of work.
@@ -61,7 +70,8 @@ type WorkChange struct {
 	Agent   string `json:"agent,omitempty"`   // who takes it; an agent itself
 	Outcome string `json:"outcome,omitempty"` // of a close
 	Why     string `json:"why,omitempty"`
-	Needs   string `json:"needs,omitempty"` // what it waits for, or no longer
+	Result  string `json:"result,omitempty"` // of a close: what came of it, for whoever goes on from there
+	Needs   string `json:"needs,omitempty"`  // what it waits for, or no longer
 }
 
 // WorkQuery chooses work. Zero fields choose what is not closed, in every tracker.

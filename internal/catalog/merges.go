@@ -18,6 +18,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/nearest"
 )
 
 // mergeSection is the section [merge.NAME].
@@ -30,6 +31,8 @@ type mergeSection struct {
 	Batch   *int          `toml:"batch" is:"1..64"`            // items that are tested together, at most
 	Wait    string        `toml:"wait" is:"duration 0s..1h"`   // for more of them
 	Ageing  string        `toml:"ageing" is:"duration 1m..7d"` // waiting for so long is one priority more
+	Review  string        `toml:"review"`                      // role of those who read a branch before it is tested
+	Rounds  *int          `toml:"rounds" is:"1..10"`           // of reviews of one item, before a person is asked; 2
 }
 
 // isMergeID is what items and groups are called; isBranch what a branch is, as far as that is told
@@ -53,10 +56,11 @@ const (
 	mergeWait   = 30 * time.Second
 	mergeAgeing = 4 * time.Hour
 	gateTimeout = time.Hour
+	mergeRounds = 2 // what a third and a fourth round find is seldom worth their time
 )
 
-// Merges reads the sections [merge.NAME], in the order of their names.
-func Merges(cfg config.Config) (out []fleet.MergeQueue, err error) {
+// Merges reads the sections [merge.NAME], in the order of their names; who reviews for them is one of roles.
+func Merges(cfg config.Config, roles []fleet.Role) (out []fleet.MergeQueue, err error) {
 	sections := map[string]mergeSection{}
 	if err := cfg.Section("merge", &sections); err != nil {
 		return nil, err
@@ -66,6 +70,9 @@ func Merges(cfg config.Config) (out []fleet.MergeQueue, err error) {
 		q, err := sections[name].queue(name, cfg)
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("merge."+name, err))
+		}
+		if names := roleNames(roles); err == nil && q.Review != "" && !slices.Contains(names, q.Review) {
+			wrong = append(wrong, cfg.Misread("merge."+name, fmt.Errorf("review: there is no [role.%s]%s", fleet.Line(q.Review, 40), nearest.Hint(q.Review, names))))
 		}
 		if other := sameTarget(out, q); err == nil && other != "" {
 			wrong = append(wrong, cfg.Misread("merge."+name, fmt.Errorf("it has the target of [merge.%s]: each would find that the other has moved it", other)))
@@ -93,6 +100,12 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 	}
 	if s.Batch != nil {
 		q.Batch = *s.Batch
+	}
+	if q.Review = s.Review; q.Review != "" {
+		q.Rounds = mergeRounds
+		if s.Rounds != nil {
+			q.Rounds = *s.Rounds
+		}
 	}
 	switch {
 	case !poolName.MatchString(name):

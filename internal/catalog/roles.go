@@ -39,9 +39,11 @@ type roleSection struct {
 	Standing  *bool    `toml:"standing"`         // being idle is no fault of it
 	Memory    string   `toml:"memory" is:"size"` // cap on the memory of each
 	Heartbeat string   `toml:"heartbeat" is:"duration 1m.."`
-	MaySpawn  []string `toml:"may_spawn"`         // roles of agents that its own may start
-	Max       int      `toml:"max" is:"0..1000"`  // agents that have it at once
-	Ends      string   `toml:"ends" is:"|merged"` // "merged": its work is closed by its merge, not by its word
+	MaySpawn  []string `toml:"may_spawn"`                  // roles of agents that its own may start
+	Max       int      `toml:"max" is:"0..1000"`           // agents that have it at once
+	Ends      string   `toml:"ends" is:"|merged"`          // "merged": its work is closed by its merge, not by its word
+	Takes     string   `toml:"takes" is:"|ready|returned"` // work of it that Custos hands out by itself: all, or what was given back
+	Tries     int      `toml:"tries" is:"0..20"`           // how often one piece of work is handed out by Custos; 3
 }
 
 // RolePresets are the roles that come with Custos, sorted by name.
@@ -72,7 +74,7 @@ func Roles(cfg config.Config, kinds *agent.Kinds) (out []fleet.Role, err error) 
 	for _, name := range sortedNames(sections) {
 		r, err := sections[name].role(name, presets, cfg)
 		if err == nil {
-			err = checkRole(r, sections, presets, kinds)
+			err = checkRole(&r, sections, presets, kinds)
 		}
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("role."+name, err))
@@ -90,7 +92,7 @@ func (s roleSection) role(name string, presets []fleet.Role, cfg config.Config) 
 		return r, fmt.Errorf("preset: there is none called %q%s", fleet.Line(s.Preset, 40), nearest.Hint(s.Preset, roleNames(presets)))
 	}
 	r.Name, r.Env, r.Account, r.Project, r.Headless, r.Heartbeat = name, s.Env, s.Account, s.Project, s.Headless, s.Heartbeat
-	r.Kind, r.Argv, r.Restart, r.Max = s.Kind, s.Argv, fleet.Restart(s.Restart), s.Max
+	r.Kind, r.Argv, r.Restart, r.Max, r.Takes, r.Tries = s.Kind, s.Argv, fleet.Restart(s.Restart), s.Max, s.Takes, s.Tries
 	r.What, r.Prompt, r.Ends = cmp.Or(s.What, r.What), cmp.Or(s.Prompt, r.Prompt), cmp.Or(s.Ends, r.Ends)
 	if s.Standing != nil {
 		r.Standing = *s.Standing
@@ -135,7 +137,7 @@ func roleNames(roles []fleet.Role) (names []string) {
 }
 
 // checkRole refuses a role that no agent could have.
-func checkRole(r fleet.Role, all map[string]roleSection, presets []fleet.Role, kinds *agent.Kinds) error {
+func checkRole(r *fleet.Role, all map[string]roleSection, presets []fleet.Role, kinds *agent.Kinds) error {
 	known := append(sortedNames(all), roleNames(presets)...)
 	if !poolName.MatchString(r.Name) {
 		return errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it begins the names of its agents")
@@ -157,6 +159,10 @@ func checkRole(r fleet.Role, all map[string]roleSection, presets []fleet.Role, k
 		if _, err := time.ParseDuration(r.Heartbeat); err != nil {
 			return fmt.Errorf("heartbeat: want a time like \"10m\": %w", err)
 		}
+	}
+	if kind, known := kinds.Get(r.Kind); known && r.Prompt != "" {
+		cmd, err := agent.Launch(kind, agent.LaunchOptions{Headless: r.Headless, Prompt: r.Prompt})
+		r.Typed = err == nil && cmd.Typed != "" // what cannot be launched is told where it is
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func completions() map[string][]source {
 		{convoyIDs, "convoy/close convoy/reopen convoy/show"},
 		{gateIDs, "gate/close gate/show"},
 		{roleNames, "role/show role/render"},
-		{workRefs, "sling"},
+		{workRefs, "sling team/show team/stop review/show review/give"},
 		{mergeIDs, "merge/show merge/why merge/withdraw merge/hold merge/release"},
 		{workRefs, "work/close work/dep work/release work/reopen work/show work/take"},
 	} {

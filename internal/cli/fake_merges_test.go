@@ -28,3 +28,7 @@ func (oneQueue) Tip(_ context.Context, q fleet.MergeQueue, branch string) (commi
 	}
 	return strings.Repeat("1", 40), "What " + branch + " does", nil
 }
+
+func (oneQueue) Diff(_ context.Context, _ fleet.MergeQueue, i fleet.MergeItem) (string, error) {
+	return "--- a/up.go\n+++ b/up.go\n@@ -1 +1 @@\n-old\n+new of " + i.Source + "\n", nil
+}

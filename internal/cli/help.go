@@ -37,7 +37,7 @@ func everything() []topic {
 		{"Agents", []string{"ps", "top", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost", "budget"}},
-		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger", "merge", "role", "sling"}},
+		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger", "merge", "review", "role", "team", "sling"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
 		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "service", "upgrade", "uninstall"}},

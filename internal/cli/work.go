@@ -42,7 +42,7 @@ func (a *app) workAdd() *cobra.Command {
 			}
 			r := r
 			r.Body = body
-			r.Key = keyOr(r.Key)
+			r.Key, r.Files = keyOr(r.Key), api.SplitFiles(r.Files)
 			return say(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Work, error) { return c.AddWork(ctx, r) },
 				func(p *page, w api.Work) { p.line("%s: %s", flat(w.Ref), flat(w.Title)) })
 		},
@@ -54,6 +54,8 @@ func (a *app) workAdd() *cobra.Command {
 	c.Flags().StringVar(&r.Priority, "priority", "P3", "how urgent, as a `PRIORITY`: P0 to P4")
 	c.Flags().StringArrayVar(&r.Labels, "label", nil, "a `LABEL`, more than once for more")
 	c.Flags().StringArrayVar(&r.Needs, "needs", nil, "`REF` of work that it waits for, more than once for more")
+	c.Flags().StringVar(&r.Part, "part-of", "", "`REF` of the work that it is a part of")
+	c.Flags().StringArrayVar(&r.Files, "files", nil, "a `FILE`, folder or pattern that it changes: two that change the same are not handed out at once")
 	c.Flags().StringVar(&r.Key, "key", "", "a `KEY` of yours: the same one again is the same work")
 	return c
 }
@@ -103,12 +105,16 @@ func (a *app) workShow() *cobra.Command {
 
 func writeWorkItem(p *page, w api.Work) {
 	p.head(flat(w.Ref)+": "+flat(w.Title), flat(w.StateWord()))
-	p.known([][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", w.Holder()}, {"Labels", strings.Join(w.Labels, ", ")},
+	p.known([][2]string{{"Project", w.Project}, {"Role", w.Role}, {"Agent", w.Holder()}, {"Part of", w.Part}, {"Parts", strings.Join(w.Parts, ", ")}, {"Team", w.Team}, {"Files", strings.Join(w.Files, ", ")}, {"Left on branch", w.Left}, {"Handed out", number(w.Tries)}, {"Labels", strings.Join(w.Labels, ", ")},
 		{"Waits for", strings.Join(w.BlockedBy, ", ")}, {"Not seen", strings.Join(w.Unseen, ", ")}, {"Its tracker", w.Held}, {"Others that wait for it", strings.Join(w.Blocks, ", ")},
 		{"Cycle", strings.Join(w.Cycle, " -> ")}, {"Outcome", w.Outcome}, {"Why", w.Why}, {"By", w.By}})
 	if w.Body != "" {
 		p.line("")
 		p.text(2, w.Body)
+	}
+	if w.Result != "" {
+		p.line("\nWhat came of it:")
+		p.text(2, w.Result)
 	}
 }
 
@@ -150,7 +156,11 @@ func (a *app) workChange(use, short, example, do string) *cobra.Command {
 	r := api.WorkChange{Do: do}
 	c := &cobra.Command{
 		Use: use, Short: short, Example: "  " + example,
-		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (api.Work, error) {
+		RunE: asks(a, func(ctx context.Context, c *api.Client, args []string) (_ api.Work, err error) {
+			r := r
+			if r.Result, err = a.textOf(r.Result); err != nil {
+				return api.Work{}, err
+			}
 			return c.ChangeWork(ctx, args[0], r)
 		}, writeMoved),
 	}
@@ -161,6 +171,7 @@ func (a *app) workChange(use, short, example, do string) *cobra.Command {
 	}
 	if do == "close" {
 		c.Flags().StringVar(&r.Outcome, "as", "completed", "the `OUTCOME`: completed, wontfix, …")
+		c.Flags().StringVar(&r.Result, "result", "", "what came of it, as a `TEXT` for whoever goes on from there; - reads standard input")
 	}
 	return c
 }

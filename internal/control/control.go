@@ -29,6 +29,7 @@ type Control struct {
 	Pauses    Pauses
 	Merges    Merges
 	Roles     []fleet.Role // of custos.toml
+	Teams     []fleet.Team
 	Presets   []fleet.Role // that come with Custos
 	Budgets   Budgets
 	Grants    Grants
@@ -196,6 +197,8 @@ func Nouns() []Noun {
 		orders(),
 		roles(),
 		slings(),
+		teams(),
+		reviews(),
 		people(),
 		caller(),
 		web(),

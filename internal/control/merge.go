@@ -22,6 +22,8 @@ type Merges interface {
 	// Tip is the commit that a branch stands at, in the repository of a queue, else in its remote,
 	// and the first line of its message.
 	Tip(ctx context.Context, q fleet.MergeQueue, branch string) (commit, title string, err error)
+	// Diff is what an item changes of the target of its queue, as text.
+	Diff(ctx context.Context, q fleet.MergeQueue, i fleet.MergeItem) (string, error)
 }
 
 // merges are added by anyone in their own name; held and released by a person only (ledger.HoldMerge).

@@ -77,12 +77,12 @@ func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, erro
 	if work != "" && ledger.Work(past.Records, fleet.Ref(work)) == nil {
 		return api.RoleDraft{}, missing("work", work, each(past.Records.Work, func(w fleet.WorkItem) string { return w.ID }), "custos work list")
 	}
-	name := slungName(call.ID, work, past.Registrations)
-	reg, err := spawnOf(c.asRole(api.SpawnRequest{Role: call.ID, Task: work}, name, past.Records), name, past.Registrations, c.kindOf())
-	if err != nil {
-		return api.RoleDraft{}, api.AsBadInput(err)
+	r := *c.role(call.ID)
+	if err := ledger.RoleLacks(r); err != nil {
+		return api.RoleDraft{}, Illegal(err)
 	}
-	return api.RoleDraft{Role: call.ID, Agent: name, Branch: reg.Branch, Prompt: reg.Prompt, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
+	reg := ledger.RoleStart(r, ledger.Work(past.Records, fleet.Ref(work)), nil, nil, past)
+	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: reg.Prompt, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
 		Task: reg.Task, Account: reg.Account, Dir: reg.Dir, Repo: reg.Repo, Worktree: reg.Repo != "", Headless: reg.Where == fleet.WhereHeadless, Restart: string(reg.Restart), Standing: reg.Standing, MemoryMax: reg.MemoryMax}}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"custos/internal/api"
@@ -45,6 +44,9 @@ func (c *Control) sling(ctx context.Context, call Call, r api.SlingRequest) (api
 			if err := c.roleAllows(api.SpawnRequest{Role: q.Role, Parent: q.Parent}, past.Registrations, all.Work); err != nil {
 				return fleet.Records{}, err
 			}
+		}
+		if q := begin[0].Spawn; q != nil {
+			now.Ends = c.role(q.Role).Ends
 		}
 		done, err := ledger.SlingWork(*now, begin, call.By, c.Now())
 		return fleet.Records{Work: []fleet.WorkItem{done}}, err
@@ -117,9 +119,8 @@ func blockers(f *fleet.WorkFacts) string {
 
 // beginning are the orders by which an agent begins with work: a start, or words to one that there is.
 func (c *Control) beginning(past fleet.Past, call Call, w fleet.WorkItem, r api.SlingRequest) ([]fleet.Order, error) {
-	id := fmt.Sprintf("sling-%s-%d", w.ID, w.Revision)
 	if r.To != "" {
-		return c.handTo(past, call, w, r.To, id)
+		return c.handTo(past, call, w, r.To, ledger.SlingID(w))
 	}
 	role := cmp.Or(r.Role, w.Role)
 	switch {
@@ -128,23 +129,26 @@ func (c *Control) beginning(past fleet.Past, call Call, w fleet.WorkItem, r api.
 	case c.role(role) == nil:
 		return nil, ledger.Unfit("hand out "+w.ID, "custos.toml has no [role.%s]", fleet.Line(role, 60))
 	}
-	name := slungName(role, w.ID, past.Registrations)
-	q := api.SpawnRequest{Role: role, Task: w.ID, Files: r.Files, Project: w.Project}
+	return c.starting(past, call, w, *c.role(role), r.Files)
+}
+
+// starting are the orders by which a new agent of a role begins with work, below the agent that asks.
+func (c *Control) starting(past fleet.Past, call Call, w fleet.WorkItem, r fleet.Role, files []string) ([]fleet.Order, error) {
+	var parent *fleet.Registration
+	q := api.SpawnRequest{Role: r.Name}
 	if self, is := fleet.AgentOf(call.By); is {
-		q.Parent = self
+		q.Parent, parent = self, ledger.Registration(past.Registrations, self)
+		if parent == nil || parent.Desired == fleet.DesiredRetired {
+			return nil, ledger.Unfit("hand out "+w.ID, "agent %s is not registered", fleet.Line(self, 80))
+		}
+		if err := ledger.MayReview(w, self, past.Registrations); err != nil {
+			return nil, err // whom it starts is its own
+		}
 	}
-	if err := c.roleAllows(q, past.Registrations, past.Records.Work); err != nil {
+	if err := errors.Join(ledger.RoleLacks(r), checkFiles(files), c.roleAllows(q, past.Registrations, past.Records.Work)); err != nil {
 		return nil, err
 	}
-	reg, err := spawnOf(c.asRole(q, name, past.Records), name, past.Registrations, c.kindOf())
-	if err != nil {
-		return nil, api.AsBadInput(err)
-	}
-	o := fleet.Order{ID: id, Do: fleet.OrderSpawn, Agent: name, By: call.By, At: c.Now(), Spawn: reg}
-	if err := errors.Join(checkWords(o), checkOrder(o, c.People...)); err != nil {
-		return nil, err
-	}
-	return c.Orders.Drafted(o)
+	return ledger.RoleOrders(r, ledger.RoleStart(r, &w, parent, files, past), ledger.SlingID(w), call.By, c.Now())
 }
 
 // handTo are the words by which an agent that there is begins with work. A person's matter: an agent
@@ -154,26 +158,24 @@ func (c *Control) handTo(past fleet.Past, call Call, w fleet.WorkItem, to, id st
 	switch {
 	case call.Barred != nil:
 		return nil, call.Barred
+	case ledger.MayReview(w, to, past.Registrations) != nil:
+		return nil, ledger.MayReview(w, to, past.Registrations)
 	case reg == nil || reg.Desired == fleet.DesiredRetired:
 		return nil, missing("agent", to, each(past.Registrations, func(r fleet.Registration) string { return r.Name }), "custos ps")
 	}
-	text := fmt.Sprintf("Your work is %s: %s\n\n%s\n\nIt is yours already. When it is done: custos work close %s --why HOW; when it has to be merged: custos merge add --work %s", w.ID, w.Title, w.Body, w.ID, w.ID)
+	if w.Review != nil {
+		return c.toldTo(call, to, id, fmt.Sprintf("Your work is a review, %s: %s\n\nRead it: custos review show %s\nSay what is wrong, all together and once: custos review give %s --blocker 'FILE:LINE: what' (--major, --nit); with no blocker it is approved.", w.ID, w.Title, w.ID, w.ID))
+	}
+	return c.toldTo(call, to, id, fmt.Sprintf("Your work is %s: %s\n\n%s\n\nIt is yours already. When it is done: custos work close %s --why HOW; when it has to be merged: custos merge add --work %s", w.ID, w.Title, w.Body, w.ID, w.ID))
+}
+
+// toldTo is the order by which an agent that there is is told of its work.
+func (c *Control) toldTo(call Call, to, id, text string) ([]fleet.Order, error) {
 	o := fleet.Order{ID: id, Do: fleet.OrderNudge, Agent: to, By: call.By, At: c.Now(), Text: strings.TrimSpace(fleet.Text(text))}
 	if err := errors.Join(checkWords(o), checkOrder(o, c.People...)); err != nil {
 		return nil, err
 	}
 	return c.Orders.Drafted(o)
-}
-
-// slungName is what a new agent of a role is called: after its work, and by a number where that name
-// was had before.
-func slungName(role, work string, all []fleet.Registration) string {
-	name := strings.TrimSuffix(role+"-"+fileWord(work), "-agent")
-	for n, try := 2, name; ; n, try = n+1, fmt.Sprintf("%s-%d", name, n) {
-		if !slices.ContainsFunc(all, func(r fleet.Registration) bool { return strings.EqualFold(r.Name, try) }) {
-			return try
-		}
-	}
 }
 
 // slung is work that was handed out, with its order as a pass has answered it, where one has.

@@ -88,6 +88,10 @@ func workView(all fleet.Records, own *fleet.WorkItem, f fleet.WorkFacts) api.Wor
 		v.Tracker, v.Title, v.Body, v.Project, v.Role, v.Labels = string(fleet.TrackerOwn), own.Title, own.Body, own.Project, own.Role, own.Labels
 		v.Priority, v.State, v.Why, v.Outcome, v.Agent = string(own.Priority), string(own.State), own.Why, own.Outcome, own.Agent
 		v.By, v.At, v.Since = own.By, own.At.Wall.UTC(), own.Since.Wall.UTC()
+		v.Part, v.Team, v.Files, v.Result, v.Tries, v.Left = string(own.Part), own.Team, own.Files, own.Result, own.Tries, own.Left
+		if own.State != fleet.WorkOpen {
+			v.Left = ""
+		}
 	}
 	for _, d := range all.Dependencies {
 		if d.Needs == f.Ref && d.State == fleet.DependencyWaits {
@@ -120,13 +124,22 @@ func (c *Control) findWork(ctx context.Context, name string) (api.Work, error) {
 	if tracker := ref.Tracker(); tracker == fleet.TrackerUnknown || tracker == fleet.TrackerOwn && own == nil {
 		return api.Work{}, missing("work", name, each(all.Work, func(w fleet.WorkItem) string { return w.ID }), "custos work list --all")
 	}
-	return workView(all, own, ledger.WorkOf(past, snap, []fleet.Ref{ref})[0]), nil
+	v := workView(all, own, ledger.WorkOf(past, snap, []fleet.Ref{ref})[0])
+	for _, p := range all.Work {
+		if p.Part == ref {
+			v.Parts = append(v.Parts, p.ID)
+		}
+	}
+	return v, nil
 }
 
 // addWork writes new work down.
 func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (api.Work, error) {
 	w := fleet.WorkItem{Head: fleet.Head{Key: OwnKey(r.Key)}, Title: r.Title, Body: r.Body, Project: fleet.Line(r.Project, 200), Role: fleet.Line(r.Role, 80),
-		Labels: r.Labels, Priority: fleet.Priority(r.Priority), Agent: fleet.Line(r.Agent, 200)}
+		Labels: r.Labels, Priority: fleet.Priority(r.Priority), Agent: fleet.Line(r.Agent, 200), Part: fleet.Ref(r.Part), Files: r.Files}
+	if err := checkFiles(r.Files); err != nil {
+		return api.Work{}, api.AsBadInput(fmt.Errorf("cannot add work: %w", err))
+	}
 	if r.Agent != "" {
 		var err error
 		if w.Agent, w.Person, err = c.taker(ctx, r.Agent, call.By); err != nil {
@@ -139,7 +152,10 @@ func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (ap
 				return fleet.Records{}, err
 			}
 		}
-		w, err := ledger.AddWork(w, call.By, c.Now())
+		w, err := ledger.AddPart(all, w)
+		if err == nil {
+			w, err = ledger.AddWork(w, call.By, c.Now())
+		}
 		return fleet.Records{Work: []fleet.WorkItem{w}}, err
 	})
 	if err != nil {
@@ -175,10 +191,25 @@ func (c *Control) changeWork(ctx context.Context, call Call, r api.WorkChange) (
 			return api.Work{}, err
 		}
 	}
+	if err := c.mayTake(ctx, ref, r); err != nil {
+		return api.Work{}, err
+	}
 	if _, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.workEdit(all, ref, r, person, call.By) }); err != nil {
 		return api.Work{}, err
 	}
 	return c.findWork(ctx, string(ref))
+}
+
+// mayTake refuses a review to whoever wrote what it is about.
+func (c *Control) mayTake(ctx context.Context, ref fleet.Ref, r api.WorkChange) error {
+	if r.Do != "take" {
+		return nil
+	}
+	past, _, err := c.Records.Seen(ctx)
+	if w := ledger.Work(past.Records, ref); err == nil && w != nil {
+		err = Illegal(ledger.MayReview(*w, r.Agent, past.Registrations))
+	}
+	return err
 }
 
 // taker is who takes work up: who is named, else who asks; and whether that is a
@@ -233,7 +264,11 @@ func (c *Control) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange
 		if err := c.endsOtherwise(*found, by); err != nil {
 			return *found, err
 		}
-		return ledger.CloseWork(*found, r.Outcome, r.Why, by, c.Now())
+		w, err := ledger.CloseWork(*found, r.Outcome, r.Why, by, c.Now())
+		if err == nil && r.Result != "" {
+			w, err = ledger.WithResult(w, r.Result)
+		}
+		return w, err
 	case "reopen":
 		return ledger.ReopenWork(*found, r.Why, c.Now())
 	}

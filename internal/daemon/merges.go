@@ -14,7 +14,7 @@ import (
 type mergePort struct{ *system }
 
 // Queues implements control.Merges.
-func (p mergePort) Queues() []fleet.MergeQueue { return p.merges }
+func (p mergePort) Queues() []fleet.MergeQueue { return p.workers.Merges }
 
 // Place implements control.Merges.
 func (p mergePort) Place(dir string) (repo, branch string) {
@@ -28,6 +28,11 @@ func (p mergePort) Place(dir string) (repo, branch string) {
 // Tip implements control.Merges.
 func (p mergePort) Tip(ctx context.Context, q fleet.MergeQueue, branch string) (commit, title string, err error) {
 	return git.NewWriter(git.New(git.Options{}), git.WriterOptions{}).BranchTip(ctx, fleet.RawPath(q.Repo), q.Remote, branch)
+}
+
+// Diff implements control.Merges.
+func (p mergePort) Diff(ctx context.Context, q fleet.MergeQueue, i fleet.MergeItem) (string, error) {
+	return git.NewWriter(git.New(git.Options{}), git.WriterOptions{}).BranchDiff(ctx, fleet.RawPath(q.Repo), q.Remote, q.Target, i.Source, i.Commit)
 }
 
 // presets are the roles that come with Custos.
@@ -45,7 +50,7 @@ func (s *system) mergeBarred(ctx context.Context, t fleet.MergeTarget) (string, 
 	if err != nil {
 		return "", err
 	}
-	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
+	q := fleet.Find(s.workers.Merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
 	switch {
 	case q == nil:
 		return "custos.toml has no [merge." + t.Queue.Name + "] any more", nil

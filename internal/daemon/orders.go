@@ -106,7 +106,7 @@ func (c orderPort) firstPrompt(o fleet.Order) ([]fleet.Order, error) {
 	if err != nil || cmd.Typed == "" {
 		return nil, nil // an agent that cannot be launched is the spawn's to say
 	}
-	prompt, _, err := ledger.Take(nil, fleet.Order{ID: o.ID + promptOf, Do: fleet.OrderNudge, Agent: o.Agent, By: o.By, Text: cmd.Typed}, o.At)
+	prompt, _, err := ledger.Take(nil, fleet.Order{ID: o.ID + ledger.PromptOf, Do: fleet.OrderNudge, Agent: o.Agent, By: o.By, Text: cmd.Typed}, o.At)
 	return []fleet.Order{prompt}, err
 }
 
@@ -155,7 +155,7 @@ func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back fu
 	case fleet.OrderStop:
 		_, err = st.UpdateRegistration(ctx, o.Agent, now, back)
 	case fleet.OrderSpawn:
-		err = st.EndOrder(ctx, o.ID+promptOf, fleet.OrderRefused, why, now)
+		err = st.EndOrder(ctx, o.ID+ledger.PromptOf, fleet.OrderRefused, why, now)
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEnded) {
 		return o, err
@@ -163,9 +163,6 @@ func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back fu
 	c.s.loop.Wake("order " + o.ID + " taken back")
 	return c.Order(ctx, o.ID)
 }
-
-// promptOf follows the ID of a spawn in the ID of the order that types its prompt.
-const promptOf = "-prompt"
 
 // Open lists the orders that are not over.
 func (c orderPort) Open(ctx context.Context) ([]fleet.Order, error) {

@@ -70,6 +70,6 @@ func (s *system) likeDaemon() fleet.Policy {
 		a.Cannot, a.Needs = "", ""
 		able[do] = a
 	}
-	p.Abilities, p.Handoff, p.Pools = able, s.handoff, s.pools
+	p.Abilities, p.Handoff, p.Pools = able, s.handoff, s.workers.Pools
 	return p
 }

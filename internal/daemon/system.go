@@ -72,9 +72,7 @@ type system struct {
 	triage     fleet.TriagePolicy
 	who        fleet.CoordinationPolicy // is told of work and convoys
 	handoff    fleet.HandoffPolicy
-	pools      []fleet.Pool
-	merges     []fleet.MergeQueue
-	roles      []fleet.Role
+	workers    catalog.Workers
 	budgets    []fleet.Budget
 	policies   catalog.Policies
 	prices     price.Table
@@ -190,7 +188,8 @@ func (s *system) policy(o fleet.PatrolOrder) fleet.Policy {
 	p := policy(s.cfg, s.limits, s.actor.Abilities(), o)
 	p.Triage, p.Mails, p.Coordination, p.Budgets = s.triage, s.mail, s.who, s.budgets
 	if s.daemon { // one command starts nothing that it was not asked for
-		p.Handoff, p.Pools, p.Merges = s.handoff, s.pools, s.merges
+		p.Handoff, p.Pools, p.Merges = s.handoff, s.workers.Pools, s.workers.Merges
+		p.Roles, p.Teams = s.workers.Roles, s.workers.Teams
 	}
 	return p
 }
@@ -249,7 +248,7 @@ func (s *system) control(watched bool) *control.Control {
 	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, Runs: runPort{s}.Runs, Take: runPort{s}.take, Now: s.world.Now}
 	b := ledgerPort{s.ledger, s.world.Now}
 	return &control.Control{
-		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Merges: mergePort{s}, Roles: s.roles, Presets: presets(), Budgets: budgetPort{s}, Grants: grantPort{s}, Code: codePort{s},
+		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Merges: mergePort{s}, Roles: s.workers.Roles, Teams: s.workers.Teams, Presets: presets(), Budgets: budgetPort{s}, Grants: grantPort{s}, Code: codePort{s},
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Posts: postPort{s}, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Turned: orderPort{s}.Turned, Agents: agentPort{s}, Asks: askPort{s}, Web: s.page, Typing: s.page.live.Typing, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, MoreMayBe: s.moreMayBe, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},

@@ -27,6 +27,7 @@ type WorkFacts struct {
 	Since      Duration        `json:"since" help:"time since its state began; 0s for work of other trackers"`
 	Waits      Duration        `json:"waits" help:"time for which it has waited for the oldest dependency that is not resolved"`
 	Alive      Leaf[bool]      `json:"alive" help:"whether the agent that works on it lives; true when no one works on it"`
+	Review     bool            `json:"review,omitempty" help:"whether it is a review of a branch that waits to be merged"`
 	HandedIn   bool            `json:"handed_in,omitempty" help:"whether a branch for it is in a merge queue, and not back with its author"`
 	Dispatched bool            `json:"dispatched,omitempty" help:"whether somebody has it because Custos itself has handed it out"`
 	Ends       string          `json:"ends,omitempty" help:"merged: by its merge, and not by the word of the agent that has it; else empty"`

@@ -253,6 +253,7 @@ const (
 	MessageRecoverySuccess   MessageKind = "recovery_success"
 	MessageRecoveryFailed    MessageKind = "recovery_failed"
 	MessageRecoveryExhausted MessageKind = "recovery_exhausted" // it is not recovered any more
+	MessageSilent            MessageKind = "silent"             // it says and does nothing
 	// MessageReply answers what a person said.
 	MessageReply MessageKind = "reply"
 	// MessageTold is what an agent or a person sends to people.

@@ -8,7 +8,7 @@ import (
 
 // begun adds what is on record of how far the ledger's own work has come.
 func (f facts) begun(w *fleet.WorkFacts, own *fleet.WorkItem) {
-	w.Tries, w.Spent, w.Ends = own.Tries, own.Spent, own.Ends
+	w.Review, w.Tries, w.Spent, w.Ends = own.Review != nil, own.Tries, own.Spent, own.Ends
 	w.HandedIn = f.handed[own.Ref()]
 	if own.State != fleet.WorkTaken || own.Person {
 		return

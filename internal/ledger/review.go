@@ -142,3 +142,26 @@ func ReviewsBlocked(list []fleet.WorkItem) (n int) {
 	}
 	return n
 }
+
+// HasBlocker says whether there is a finding that keeps a branch from being merged.
+func HasBlocker(list []fleet.ReviewFinding) bool {
+	return slices.ContainsFunc(list, func(f fleet.ReviewFinding) bool { return f.Grade == fleet.ReviewBlocker })
+}
+
+// ReviewNews tells the author of a branch what a review has found; none where that is nothing.
+func ReviewNews(all fleet.Records, w fleet.WorkItem, at fleet.Instant) []fleet.Mail {
+	i := Merge(all, w.Review.Item)
+	if i == nil || len(w.Review.Findings) == 0 {
+		return nil
+	}
+	to, text := fleet.Overseer, FindingLines(w.Review.Findings)
+	if i.Agent != "" {
+		to = AddressOf(i.Agent)
+	}
+	subject := fmt.Sprintf("%s (%s) is approved, with remarks", i.ID, i.Source)
+	if w.Review.Verdict == fleet.ReviewBlocked {
+		subject = fmt.Sprintf("%s (%s) is not merged: its review found blockers", i.ID, i.Source)
+		text += fmt.Sprintf("\nMend what blocks it, commit, and say: custos merge add %s --queue %s\n", i.Source, i.Queue)
+	}
+	return []fleet.Mail{News("review/"+w.ID+"/"+w.Review.Commit, []string{to}, fleet.Mail{Type: fleet.MailMergeResult, Priority: i.Priority, Project: i.Project, About: i.ID, Subject: subject, Body: text}, at)}
+}

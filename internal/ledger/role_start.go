@@ -50,7 +50,7 @@ func RoleStart(r fleet.Role, w *fleet.WorkItem, parent *fleet.Registration, file
 		}
 		if w.Left != "" && a.Repo != "" {
 			a.From = w.Left
-			before = fmt.Sprintf("Agent %s worked on it before you, on branch %s. Yours begins where that one stands: look first at what is there.", cmp.Or(w.LeftBy, "?"), w.Left)
+			before = fmt.Sprintf("Agent %s worked on it before you, on branch %s. Where that branch is still there yours begins at it: look first at what was done.", cmp.Or(w.LeftBy, "?"), w.Left)
 		}
 		before = strings.TrimSpace(found(past.Records, w) + before)
 	}

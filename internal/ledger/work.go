@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -49,6 +50,44 @@ func AddWork(w fleet.WorkItem, by string, at fleet.Instant) (fleet.WorkItem, err
 	w.State, w.By, w.At, w.Since = fleet.WorkOpen, by, at, at
 	if w.Agent != "" {
 		w.State = fleet.WorkTaken
+	}
+	return w, nil
+}
+
+// mostParts is how many parts a piece of work may have.
+const mostParts = 100
+
+// AddPart returns new work as a part of what it names: of its project and its team, and for the same role where it says none.
+// Work that names nothing stays as it is.
+func AddPart(all fleet.Records, w fleet.WorkItem) (fleet.WorkItem, error) {
+	if w.Part == "" {
+		return w, nil
+	}
+	whole, parts := Work(all, w.Part), 0
+	for i := range all.Work {
+		if all.Work[i].Part == w.Part {
+			parts++
+		}
+	}
+	name := fleet.Line(string(w.Part), 80)
+	switch {
+	case whole == nil:
+		return w, Unfit("add work", "there is no work %s in the ledger that it could be a part of", name)
+	case whole.State == fleet.WorkClosed:
+		return w, Unfit("add work", "%s is closed", name)
+	case whole.Review != nil:
+		return w, Unfit("add work", "%s is a review", name)
+	case parts >= mostParts:
+		return w, Unfit("add work", "%s has %d parts, which are the most", name, parts)
+	}
+	w.Project, w.Role, w.Team = cmp.Or(w.Project, whole.Project), cmp.Or(w.Role, whole.Role), whole.Team
+	return w, nil
+}
+
+// WithResult returns work with what came of it.
+func WithResult(w fleet.WorkItem, text string) (fleet.WorkItem, error) {
+	if w.Result = fleet.Redact(fleet.Text(text)); len(text) > longestBody || !utf8.ValidString(text) {
+		return w, Unfit("close work", "its result is longer than %d bytes, or no text", longestBody)
 	}
 	return w, nil
 }
@@ -117,6 +156,8 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	case isAgent && isNameless(self):
 		return w, Unfit(what, "it cannot be told which agent asks")
+	case isAgent && w.Review != nil && w.Review.Verdict == "":
+		return w, Unfit(what, "%s is a review: custos review give %s", w.ID, w.ID)
 	}
 	if outcome == "" {
 		outcome = Completed

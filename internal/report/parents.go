@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,34 @@ func News(p fleet.Pass, done []fleet.Result) (out []fleet.Mail) {
 	for _, f := range p.Plan.Failed {
 		out = append(out, crew.exhausted(f)...)
 	}
-	return append(out, crew.overlaps()...)
+	return append(append(out, crew.silent()...), crew.overlaps()...)
+}
+
+// silences are the rules by which an agent that should be at work says and does nothing.
+func silences() []string {
+	return []string{"agent-idle-long", "agent-stuck", "agent-unresponsive-long"}
+}
+
+// silent tells of agents of which one of these has begun to say so: a parent that waits for one waits in vain. Just after
+// Custos has begun it is told of all of them: the one before may have ended before it was.
+func (c crew) silent() (out []fleet.Mail) {
+	for _, f := range c.p.Assessment.Findings {
+		if !f.Firing || f.Subject.Kind != fleet.KindAgent || !slices.Contains(silences(), f.Rule) || c.isTold(f.AlertKey) {
+			continue
+		}
+		m := c.mail(fleet.MessageSilent, f.Rule+"/"+f.Subject.Name+"/"+stamp(f.Since), f.Subject.Name)
+		m.Subject = name(f.Subject.Name) + " is silent"
+		m.Body = lines(f.Summary)
+		out = append(out, c.sent(m)...)
+	}
+	return out
+}
+
+// isTold says whether an alert was firing before this pass, and was told then.
+func (c crew) isTold(key fleet.AlertKey) bool {
+	return c.p.Snapshot.At.Since(c.p.Past.StartedAt) > afterStart && slices.ContainsFunc(c.p.Past.Alerts, func(a fleet.Alert) bool {
+		return a.AlertKey == key && a.Status == fleet.AlertFiring
+	})
 }
 
 // earlier lists the results that an earlier Custos has written down, and may not

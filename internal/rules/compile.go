@@ -214,7 +214,7 @@ func (sizes) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
 
 // isShort says whether the list of a variable is a short one.
 func isShort(variable string) bool {
-	return variable == "mounts" || variable == agentsOfName || variable == formerAgentsOf || variable == fixesName || variable == treeName
+	return variable == "mounts" || variable == agentsOfName || variable == formerAgentsOf || variable == fixesName || variable == treeName || variable == itsWorkName
 }
 
 // EstimateCallCost leaves calls to CEL's own figures.

@@ -16,19 +16,21 @@ const (
 	formerAgentsOf = "crew" // what that was called until November 2026: recordings and files of rules hold it
 	fixesName      = "fixes"
 	treeName       = "tree"
+	itsWorkName    = "its_work"
 )
 
 // joined lists the joins that rules over a kind may use.
 func joined(k fleet.Kind) []variable {
-	agents := variable{agentsOfName, "agent", true, "in rules over an issue, a pr or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents, nil}
+	agents := variable{agentsOfName, "agent", true, "in rules over an issue, a pr, work or a project: the agents that work on it, or in it; one of no known project may work in any", fleet.PartAgents, nil}
 	fixes := variable{fixesName, "pr", true, "in rules over an issue: the open pull requests that say they close it, or that are of the agent who works on it", fleet.PartForge, nil}
 	tree := variable{treeName, "worktree", true, "in rules over an agent: the worktree it is registered with; empty when it has none, or that is not seen", fleet.PartRepos, nil}
+	itsWork := variable{itsWorkName, "work", true, "in rules over an agent: the work of the ledger that it has", fleet.PartCoordination, nil}
 	former := agents
 	former.name, former.doc = formerAgentsOf, "what its_agents was called until November 2026: rules and recordings that say it mean the same"
 	switch k {
 	case fleet.KindAgent:
-		return []variable{tree}
-	case fleet.KindOverlap:
+		return []variable{tree, itsWork}
+	case fleet.KindOverlap, fleet.KindWork:
 		return []variable{agents}
 	case fleet.KindIssue:
 		return []variable{agents, fixes, former}
@@ -44,6 +46,7 @@ type roll struct {
 	within map[string][]ref.Val // agents by project; "": of no known project
 	fixes  map[string][]ref.Val // pull requests by the name of an issue
 	trees  map[string][]ref.Val // worktrees by path
+	work   map[string][]ref.Val // by the agent that has it
 }
 
 // itsAgents lists the agents of what is judged.
@@ -53,6 +56,8 @@ func (v *View) itsAgents() ref.Val {
 	case *fleet.Issue:
 		list = v.rolled().named[x.Agent]
 	case *fleet.PullRequest:
+		list = v.rolled().named[x.Agent]
+	case *fleet.WorkFacts:
 		list = v.rolled().named[x.Agent]
 	case *fleet.Overlap:
 		one, other := x.Agents(v.snap.Agents.Value)
@@ -88,6 +93,15 @@ func (v *View) tree() ref.Val {
 	return v.guard(fleet.PartRepos, types.NewRefValList(types.DefaultTypeAdapter, v.rolled().trees[x.Worktree]))
 }
 
+// itsWork lists the work that the agent has that is judged.
+func (v *View) itsWork() ref.Val {
+	x, ok := v.judged(itsWorkName).(*fleet.Agent)
+	if !ok {
+		return unseen(itsWorkName, "the agent was not seen")
+	}
+	return v.guard(fleet.PartCoordination, types.NewRefValList(types.DefaultTypeAdapter, v.rolled().work[x.Name]))
+}
+
 // judged is the thing that a join is asked for: the target where it has that
 // join, else the subject; nil when it was not seen.
 func (v *View) judged(join string) any {
@@ -109,7 +123,7 @@ func (v *View) rolled() *roll {
 }
 
 func newRoll(s *fleet.Snapshot) *roll {
-	r := &roll{named: map[string][]ref.Val{}, within: map[string][]ref.Val{}, fixes: map[string][]ref.Val{}, trees: map[string][]ref.Val{}}
+	r := &roll{named: map[string][]ref.Val{}, within: map[string][]ref.Val{}, fixes: map[string][]ref.Val{}, trees: map[string][]ref.Val{}, work: map[string][]ref.Val{}}
 	at := placesOf(s)
 	for i := range s.Agents.Value {
 		a := &s.Agents.Value[i]
@@ -125,6 +139,12 @@ func newRoll(s *fleet.Snapshot) *roll {
 	for i := range s.Repos.Value.Worktrees {
 		w := &s.Repos.Value.Worktrees[i]
 		r.trees[w.Path] = []ref.Val{object{"worktree", w}}
+	}
+	for i := range s.Coordination.Value.Work {
+		w := &s.Coordination.Value.Work[i]
+		if w.Agent != "" {
+			r.work[w.Agent] = append(r.work[w.Agent], object{"work", w})
+		}
 	}
 	r.pulls(s)
 	return r

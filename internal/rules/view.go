@@ -112,6 +112,8 @@ func (v *View) ResolveName(name string) (any, bool) {
 		return v.fixes(), true
 	case treeName:
 		return v.tree(), true
+	case itsWorkName:
+		return v.itsWork(), true
 	}
 	return v.list(name)
 }

@@ -1,6 +1,7 @@
 package spawn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,6 +107,22 @@ func (r *run) checkBranch(ctx context.Context, place git.Place) error {
 		return agentrun.Refused("%w", err)
 	}
 	t.Start = primary.Tips[primary.Refs[0]]
+	return r.startFrom(ctx, place)
+}
+
+// startFrom begins the branch where another one stands, here or as it was pushed, where that is still there: an agent goes on
+// with what another has begun.
+func (r *run) startFrom(ctx context.Context, place git.Place) error {
+	from := r.reg.From
+	if from == "" || r.x.o.Git.CheckBranch(ctx, place.Common, from) != nil {
+		return nil
+	}
+	refs := []string{"refs/heads/" + from, "refs/remotes/origin/" + from}
+	tips, err := r.x.o.Git.Tips(ctx, place.Common, refs...)
+	if err != nil {
+		return agentrun.Refused("%w", err)
+	}
+	r.tree.Start = cmp.Or(tips[refs[0]], tips[refs[1]], r.tree.Start)
 	return nil
 }
 

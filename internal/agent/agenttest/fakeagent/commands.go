@@ -81,6 +81,8 @@ func (a *agent) always(word, rest string) bool {
 	case "edit":
 		file, text, _ := strings.Cut(rest, " ")
 		a.edit(file, text)
+	case "script":
+		a.runScript(rest)
 	case "memory":
 		a.takeMemory(number(rest, 64))
 	case "comm":
@@ -138,6 +140,22 @@ func (a *agent) tool(d time.Duration, command string) bool {
 	a.hook("PostToolUse", call)
 	a.say("  ⎿  (no content)")
 	return true
+}
+
+// runScript runs a script of the test's own as a tool of the agent's: its words are the path, and what it is given.
+func (a *agent) runScript(command string) {
+	call := a.toolCall("sh " + command)
+	a.hook("PreToolUse", call)
+	a.say("● Bash(sh " + command + ")")
+	cmd := exec.Command("sh", strings.Fields(command)...)
+	cmd.Dir = a.cwd
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		out = append(out, err.Error()...)
+	}
+	call["tool_response"] = map[string]any{"stdout": string(out), "interrupted": false}
+	a.hook("PostToolUse", call)
+	a.say("  ⎿  " + strings.ReplaceAll(strings.TrimSpace(string(out)), "\n", " "))
 }
 
 func (a *agent) toolCall(command string) map[string]any {

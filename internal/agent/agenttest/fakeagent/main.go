@@ -28,6 +28,7 @@
 //	full            ends the turn at the limit of its context
 //	context N       tells its status line that N percent of the context are used
 //	half TEXT       leaves TEXT at its prompt, not sent
+//	script PATH ARG… runs that script with sh, as a tool
 //	edit FILE TEXT  writes TEXT into FILE (below its folder)
 //	memory MIB      takes so much memory, and keeps it
 //	setsid [D]      starts a child in a session of its own, which outlives it (sleeps D, or 60 s)
