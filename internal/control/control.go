@@ -28,8 +28,9 @@ type Control struct {
 	Records   Records
 	Pauses    Pauses
 	Merges    Merges
-	Roles     []fleet.Role // of custos.toml
-	Presets   []fleet.Role // that come with Custos
+	Roles     []fleet.Role             // of custos.toml
+	Presets   []fleet.Role             // that come with Custos
+	Watchers  fleet.CoordinationPolicy // of custos.toml
 	Budgets   Budgets
 	Grants    Grants
 	Asker     Asker
