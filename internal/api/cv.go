@@ -55,7 +55,7 @@ type CVs struct {
 	By       string    `json:"by"`                  // agent, role, kind or model
 	Since    time.Time `json:"since"`               // what was over before is not on record any more
 	LogSince time.Time `json:"log_since"`           // the same of the log, by which times and restarts are known
-	None     bool      `json:"none,omitempty"`      // there is no work and no branch of a merge queue on record
+	None     bool      `json:"none,omitempty"`      // no work and no branch of an agent is on record
 	AtLeast  []string  `json:"more_used,omitempty"` // why more may have been used
 	CVs      []CV      `json:"cvs"`
 	Next     []Hint    `json:"next"`

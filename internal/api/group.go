@@ -40,24 +40,26 @@ func (c *Client) Group(ctx context.Context, of string) (Convoy, error) {
 	return Convoy{}, &Error{Kind: NotFound, Message: fmt.Sprintf("cannot find group %q%s", of, nearest.Hint(of, known)), Hint: "custos group list"}
 }
 
-// Picture is its progress as Legio shows it: a bar, how much of it is closed, and its members by state.
+// Picture is its progress as Legio shows it: a bar, how much of it is closed, and its members by state. Blocked is what
+// waits, or whose agent is gone; of what is over, and where that is not known, members count as they were last seen.
 func (c Convoy) Picture() string {
-	n := map[string]int{}
-	for _, m := range c.Members {
-		n[m.State]++
+	closed, taken, ready, unseen, all := c.Closed, 0, 0, c.Unseen, len(c.Members)
+	if c.Ready != nil && c.Taken != nil {
+		taken, ready = *c.Taken, *c.Ready
+	} else {
+		n := map[string]int{}
+		for _, m := range c.Members {
+			n[m.State]++
+		}
+		taken, ready, unseen = n["in progress"], n["open"], n[unknownWord]
 	}
 	percent := 0
-	if len(c.Members) > 0 {
-		percent = 100 * c.Closed / len(c.Members)
+	if all > 0 {
+		percent = 100 * closed / all
 	}
-	out := fmt.Sprintf("[%-10s] %d %%: %d in all, %d closed, %d in progress", strings.Repeat("#", percent/10), percent, len(c.Members), n["closed"], n["in progress"])
-	if c.Ready != nil && n["open"] > *c.Ready {
-		out += fmt.Sprintf(", %d blocked", n["open"]-*c.Ready)
-		n["open"] = *c.Ready
-	}
-	out += fmt.Sprintf(", %d open", n["open"])
-	if n[unknownWord] > 0 {
-		out += fmt.Sprintf(", %d never seen", n[unknownWord])
+	out := fmt.Sprintf("[%-10s] %d %%: %d in all, %d closed, %d in progress, %d blocked, %d open", strings.Repeat("#", min(percent/10, 10)), percent, all, closed, taken, max(all-closed-taken-ready-unseen, 0), ready)
+	if unseen > 0 {
+		out += fmt.Sprintf(", %d not seen", unseen)
 	}
 	return out
 }

@@ -34,7 +34,7 @@ agent counts for the model that answered it most.`,
 
 func writeCVs(p *page, v api.CVs) {
 	if v.None {
-		p.text(0, "No work and no branch of a merge queue is on record.")
+		p.text(0, "No work and no branch of an agent is on record.")
 		return
 	}
 	if v.By == "agent" && len(v.CVs) == 1 {

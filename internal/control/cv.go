@@ -31,13 +31,15 @@ func (c *Control) cv(ctx context.Context, call Call) (any, error) {
 		return nil, err
 	}
 	now := c.Now()
-	out := api.CVs{At: now.Wall.UTC(), By: by, Since: now.Add(-cvKept).Wall.UTC(), LogSince: book.LogSince.Wall.UTC(), None: book.IsEmpty(), CVs: []api.CV{}, Next: []api.Hint{}}
-	if out.None {
+	out := api.CVs{At: now.Wall.UTC(), By: by, Since: now.Add(-cvKept).Wall.UTC(), LogSince: book.LogSince.Wall.UTC(), CVs: []api.CV{}, Next: []api.Hint{}}
+	if !book.IsEmpty() {
+		out.CVs = book.CVs(by)
+	}
+	if out.None = len(out.CVs) == 0; out.None {
 		return out, nil
 	}
 	notCounted, notRead := c.MoreMayBe(ctx)
 	out.AtLeast = slices.DeleteFunc([]string{notCounted, notRead}, func(s string) bool { return s == "" })
-	out.CVs = book.CVs(by)
 	if of == "" {
 		return out, nil
 	}
