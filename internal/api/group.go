@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"custos/internal/nearest"
 )
 
 // Group finds a convoy as Legio finds its groups (jayminwest/overstory, src/commands/group.ts at 5371d477): by its ID,
@@ -16,9 +14,8 @@ func (c *Client) Group(ctx context.Context, of string) (Convoy, error) {
 		return Convoy{}, err
 	}
 	var titled, open []Convoy
-	var known, ids []string
+	var ids []string
 	for _, v := range list.Convoys {
-		known = append(known, v.ID, v.Title)
 		switch {
 		case v.ID == of:
 			return v, nil
@@ -37,7 +34,7 @@ func (c *Client) Group(ctx context.Context, of string) (Convoy, error) {
 	case len(titled) > 1:
 		return Convoy{}, &Error{Kind: BadInput, Message: fmt.Sprintf("cannot tell which group %q is meant: %s have that title: say its ID", of, strings.Join(ids, ", ")), Hint: "custos group list"}
 	}
-	return Convoy{}, &Error{Kind: NotFound, Message: fmt.Sprintf("cannot find group %q%s", of, nearest.Hint(of, known)), Hint: "custos group list"}
+	return c.Convoy(ctx, of) // which says what is not there, and the nearest that is
 }
 
 // Picture is its progress as Legio shows it: a bar, how much of it is closed, and its members by state. Blocked is what

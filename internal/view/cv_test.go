@@ -166,3 +166,26 @@ func TestCVsAddUp(t *testing.T) {
 		}
 	})
 }
+
+// A group of several that fails blames none of them, though the branch then moves on.
+func TestCVBlamesNobodyForAGroup(t *testing.T) {
+	b := CVBook{Records: fleet.Records{Merges: []fleet.MergeItem{branch("mq1", "ann", "b", fleet.MergeMerged)},
+		MergeGroups: []fleet.MergeGroup{group(fleet.GroupRed, "m0", "mq1@a", "mq2@x"), group(fleet.GroupLanded, "m1", "mq1@b")}}}
+	if v := b.CVs("agent")[0]; v.FailedWords() != "0 of 1 (0 %)" {
+		t.Errorf("%s", cvSaid(v))
+	}
+}
+
+// Where the target fails without a branch, too, the branch is not what failed.
+func TestCVBlamesNobodyForARedTarget(t *testing.T) {
+	for red, want := range map[bool]string{true: "0 of 1 (0 %)", false: "1 of 1 (100 %)"} {
+		b := CVBook{Records: fleet.Records{Merges: []fleet.MergeItem{branch("mq1", "ann", "b", fleet.MergeMerged)},
+			MergeGroups: []fleet.MergeGroup{group(fleet.GroupRed, "m0", "mq1@a"), group(fleet.GroupLanded, "m1", "mq1@b")}}}
+		if red {
+			b.Records.MergeGroups = append(b.Records.MergeGroups, group(fleet.GroupRed, "m0"))
+		}
+		if v := b.CVs("agent")[0]; v.FailedWords() != want || v.FirstWords() != "0 of 1 (0 %)" {
+			t.Errorf("the target is red %t: %s", red, cvSaid(v))
+		}
+	}
+}
