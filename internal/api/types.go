@@ -42,6 +42,7 @@ func Types() map[string]any {
 		"plugin":      Plugin{},
 		"costs":       Costs{},
 		"prices":      Prices{},
+		"cv":          CVs{},
 		"left":        SpendLeft{},
 		"report":      Report{},
 		"work":        Work{},

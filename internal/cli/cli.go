@@ -170,7 +170,7 @@ func (a *app) root() *cobra.Command {
 		a.nudgeCommand(), a.answerCommand(), a.interruptCommand(), a.stopCommand(), a.recoverCommand(), a.checkpointCommand(),
 		a.adoptCommand(), a.ordersCommand(), a.pauseCommand(), a.resumeCommand(), a.hooksCommand(),
 		a.feedCommand(), a.traceCommand(), a.errorsCommand(), a.replayCommand(), a.failuresCommand(),
-		a.workCommand(), a.convoyCommand(), a.gateCommand(), a.triggerCommand(), a.mergeCommand(), a.roleCommand(), a.slingCommand(), a.teamCommand(), a.reviewCommand(),
+		a.workCommand(), a.convoyCommand(), a.groupCommand(), a.agentCommand(), a.gateCommand(), a.triggerCommand(), a.mergeCommand(), a.roleCommand(), a.slingCommand(), a.teamCommand(), a.reviewCommand(),
 		a.mailCommand(),
 		a.formulaCommand(), a.scheduleCommand(), a.pluginCommand(), a.trustCommand(), a.costCommand(), a.budgetCommand(), a.policyCommand(), a.grantCommand(),
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),

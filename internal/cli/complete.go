@@ -27,20 +27,20 @@ func completions() map[string][]source {
 		"answer": {agentNames, choiceNames}, "ack": {alertNumbers}, "approve": {alertNumbers}, "deny": {alertNumbers}, "silence": {either(ruleNames, alertSubjects), alertSubjects},
 		"why": {either(agentNames, alertNumbers, ruleNames, agentSubjects, alertSubjects)}, "rules": {ruleNames},
 		"mail read": {mailIDs}, "mail archive": {mailIDs}, "mail reply": {mailIDs}, "web revoke": {webSessions},
-		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "budget left": {agentNames}, "merge add": {noNames}, "grant": {agentNames, noNames},
+		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "group add": {convoyIDs, workRefs}, "group remove": {convoyIDs, workRefs}, "budget left": {agentNames}, "merge add": {noNames}, "grant": {agentNames, noNames},
 		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},
 	}
 	for _, k := range []struct {
 		from     source
 		commands string
 	}{
-		{agentNames, "adopt attach checkpoint failures handoff interrupt logs nudge pause peek recover replay resume show stop trace wait"},
+		{agentNames, "agent/cv adopt attach checkpoint failures handoff interrupt logs nudge pause peek recover replay resume show stop trace wait"},
 		{kindNames, "hooks/install hooks/status hooks/uninstall"},
 		{formulaNames, "formula/disable formula/enable formula/graph formula/lint formula/render formula/run"},
 		{runIDs, "formula/cancel formula/resume"},
 		{pluginNames, "plugin/history plugin/lint plugin/run plugin/show"},
 		{budgetNames, "budget/lower budget/raise budget/show"},
-		{convoyIDs, "convoy/close convoy/reopen convoy/show"},
+		{convoyIDs, "convoy/close convoy/reopen convoy/show group/close group/status"},
 		{gateIDs, "gate/close gate/show"},
 		{roleNames, "role/show role/render"},
 		{workRefs, "sling team/show team/stop review/show review/give"},

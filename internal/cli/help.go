@@ -34,7 +34,7 @@ func everything() []topic {
 	return []topic{
 		{"Look", []string{"preflight", "plan", "why", "runbook", "explain", "kinds", "record", "simulate", "rules", "policy", "status", "health"}},
 		{"Act", []string{"patrol", "approve", "deny", "grant", "clean", "worktree", "freeze", "thaw"}},
-		{"Agents", []string{"ps", "top", "show", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
+		{"Agents", []string{"ps", "top", "show", "agent", "peek", "logs", "attach", "wait", "spawn", "heartbeat", "handoff", "mcp", "nudge", "answer", "interrupt", "stop", "recover",
 			"orders", "checkpoint", "adopt", "pause", "resume", "hooks"}},
 		{"Formulas", []string{"formula", "schedule", "plugin", "trust", "cost", "budget"}},
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger", "merge", "review", "role", "team", "sling"}},

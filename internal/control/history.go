@@ -13,6 +13,7 @@ type EventFilter struct {
 	Subject fleet.Subject // about this thing, or an alert of it
 	Rule    string        // of alerts of this rule
 	Action  string        // of this action
+	Kind    string        // of this kind
 }
 
 // History is what is written down of agents.

@@ -29,6 +29,7 @@ func looks() []Noun {
 		get("report", (*Control).report),
 		get("costs", (*Control).costs),
 		get("prices", (*Control).prices),
+		get("cv", (*Control).cv),
 		get("failures", (*Control).failures),
 		get("journal", (*Control).journal),
 		get("status", (*Control).status),

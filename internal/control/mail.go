@@ -104,7 +104,9 @@ func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (a
 	if err != nil {
 		return api.Mail{}, err
 	}
-	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.mailEdit(all, registered, r, call.By) })
+	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
+		return c.mailEdit(all, ledger.AddressesOf(registered).Watched(c.Watchers), r, call.By)
+	})
 	if err != nil {
 		return api.Mail{}, err
 	}
@@ -112,7 +114,7 @@ func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (a
 }
 
 // mailEdit is a new mail, and of an answer the mail that it answers.
-func (c *Control) mailEdit(all fleet.Records, registered []fleet.Registration, r api.MailRequest, by string) (fleet.Records, error) {
+func (c *Control) mailEdit(all fleet.Records, to ledger.Addresses, r api.MailRequest, by string) (fleet.Records, error) {
 	m := fleet.Mail{Type: fleet.MailType(r.Type), To: r.To, Priority: fleet.Priority(r.Priority), Subject: r.Subject, Body: r.Body, Project: r.Project, About: r.About}
 	if r.Key != "" {
 		m.Key = "by " + by + ": " + fleet.Line(r.Key, 200) // none takes another's key, nor Custos' own
@@ -121,10 +123,10 @@ func (c *Control) mailEdit(all fleet.Records, registered []fleet.Registration, r
 		}
 	}
 	if r.Answers == "" {
-		m, err := ledger.SendMail(all, registered, m, by, c.Now())
+		m, err := ledger.SendMail(all, to, m, by, c.Now())
 		return fleet.Records{Mails: []fleet.Mail{m}}, err
 	}
-	m, was, err := ledger.ReplyMail(all, registered, r.Answers, m, by, c.Now())
+	m, was, err := ledger.ReplyMail(all, to, r.Answers, m, by, c.Now())
 	return fleet.Records{Mails: []fleet.Mail{m, was}}, err
 }
 

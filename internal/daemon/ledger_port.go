@@ -66,7 +66,7 @@ func (b ledgerPort) Silence(ctx context.Context, s fleet.Silence) error {
 
 // Events lists events of the log.
 func (b ledgerPort) Events(ctx context.Context, f control.EventFilter) ([]fleet.Event, error) {
-	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action}
+	which := store.EventFilter{Subject: f.Subject, Rule: f.Rule, Action: f.Action, Kind: f.Kind}
 	return recall(ctx, b.l, func(st *store.Store) ([]fleet.Event, error) {
 		if f.After == 0 {
 			return st.LastEvents(ctx, f.Limit, which)

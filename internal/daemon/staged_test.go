@@ -133,7 +133,7 @@ func (g *Staged) Mails(m fleet.Mail, by string) fleet.Mail {
 	}
 	now := g.s.world.Now()
 	all, err := st.EditRecords(g.T.Context(), now, func(all fleet.Records) (out fleet.Records, err error) {
-		m, err := ledger.SendMail(all, nil, m, by, now)
+		m, err := ledger.SendMail(all, ledger.AddressesOf(nil), m, by, now)
 		return fleet.Records{Mails: []fleet.Mail{m}}, err
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func recordsTown(t *testing.T) *town {
 	}
 	_, err = st.EditRecords(t.Context(), fleet.Instant{Wall: now}, func(all fleet.Records) (out fleet.Records, err error) {
 		for _, subject := range []string{"Which branch?", "Another"} {
-			m, err := ledger.SendMail(all, nil, fleet.Mail{To: []string{fleet.Overseer}, Subject: subject, Priority: fleet.P2}, fleet.ByAgent("builder"), fleet.Instant{Wall: now})
+			m, err := ledger.SendMail(all, ledger.AddressesOf(nil), fleet.Mail{To: []string{fleet.Overseer}, Subject: subject, Priority: fleet.P2}, fleet.ByAgent("builder"), fleet.Instant{Wall: now})
 			if err != nil {
 				return out, err
 			}

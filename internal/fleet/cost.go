@@ -29,6 +29,13 @@ func CostBys() []string {
 	return []string{"day", "agent", "role", "project", "account", "model", "kind", "work", "run", "formula", "session", "alert"}
 }
 
+// CostByAgentModel is a sum for each agent and model, which nobody asks for by its name: its keys are
+// both, with CostKeyBreak between.
+const (
+	CostByAgentModel = "agent and model"
+	CostKeyBreak     = "\x1f"
+)
+
 // What costs are called that belong to none of what they are added up by.
 const (
 	CostOfJudge  = "(judge)"  // of questions to the judge

@@ -22,9 +22,9 @@ func FindMail(all fleet.Records, id string) *fleet.Mail {
 }
 
 // SendMail returns a mail as it is first written down, with a copy for each of its
-// readers: the store gives it its ID, and the next pass has them told. list is every
-// agent there is a record of.
-func SendMail(all fleet.Records, list []fleet.Registration, m fleet.Mail, by string, at fleet.Instant) (fleet.Mail, error) {
+// readers: the store gives it its ID, and the next pass has them told. c is whom can be
+// written to.
+func SendMail(all fleet.Records, c Addresses, m fleet.Mail, by string, at fleet.Instant) (fleet.Mail, error) {
 	if len(m.Body) > longestMail {
 		return m, Unfit("write mail", "its text has %d bytes, %d are the most: put the rest into a file, and write where it is", len(m.Body), longestMail)
 	}
@@ -35,7 +35,6 @@ func SendMail(all fleet.Records, list []fleet.Registration, m fleet.Mail, by str
 		return m, err
 	}
 	m.From, m.At, m.Sorted, m.Copies = by, at, false, nil
-	c := AddressesOf(list)
 	for _, to := range m.To {
 		if isCustos(to) && m.Type == fleet.MailWitnessPing {
 			m.Copies = withReader(m.Copies, reader{name: fleet.ByCustos}, at)
@@ -92,7 +91,7 @@ func typeNames() (out []string) {
 
 // ReplyMail returns a mail that answers another one, and that one as it is then:
 // read by who answers it. An agent answers what it has got, a person anything.
-func ReplyMail(all fleet.Records, list []fleet.Registration, id string, m fleet.Mail, by string, at fleet.Instant) (reply, was fleet.Mail, err error) {
+func ReplyMail(all fleet.Records, c Addresses, id string, m fleet.Mail, by string, at fleet.Instant) (reply, was fleet.Mail, err error) {
 	const what = "answer mail"
 	found := FindMail(all, id)
 	switch {
@@ -111,7 +110,7 @@ func ReplyMail(all fleet.Records, list []fleet.Registration, id string, m fleet.
 	if m.Type == fleet.MailFree && (was.Type == fleet.MailQuestion || was.Type == fleet.MailHelp) {
 		m.Type = fleet.MailAnswer
 	}
-	reply, err = SendMail(all, list, m, by, at)
+	reply, err = SendMail(all, c, m, by, at)
 	return reply, was, err
 }
 

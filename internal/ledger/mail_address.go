@@ -22,8 +22,9 @@ const (
 // Addresses is whom mail can be written to: what the ledger knows of agents, by where
 // their mail lies (AddressOf).
 type Addresses struct {
-	all []fleet.Registration
-	At  map[string]*fleet.Registration
+	all   []fleet.Registration
+	At    map[string]*fleet.Registration
+	watch fleet.CoordinationPolicy // who watches projects; see Watched
 }
 
 // AddressOf is where the mail of an agent lies: its name, and of one whose name means
@@ -90,8 +91,10 @@ type reader struct {
 // that is gone.
 func (c Addresses) readers(address, self string) (out []reader, err error) {
 	const what = "write mail"
+	written := address
 	address = InboxAt(address)
 	role, toOne := strings.CutPrefix(address, toRole)
+	other, isOther := readElsewhere(address)
 	switch {
 	case address == fleet.Overseer:
 		out = []reader{{name: fleet.Overseer}}
@@ -101,12 +104,18 @@ func (c Addresses) readers(address, self string) (out []reader, err error) {
 		return nil, Unfit(what, "Custos reads no mail: write to %s, whom people read, or to an agent by its name; a mail of type %s is answered", fleet.Overseer, fleet.MailWitnessPing)
 	case toOne:
 		out = c.holder(role, self)
-	case strings.HasPrefix(address, "@"):
-		return c.group(address, self)
-	case c.At[address] == nil:
-		return nil, Unfit(what, "nobody is called %q%s", fleet.Line(address, 80), nearest.Hint(address, c.names()))
-	default:
+	case c.At[address] != nil:
 		out = []reader{{name: address}}
+	case isOwnGroup(address), strings.HasPrefix(address, "@") && !isOther:
+		return c.group(address, self)
+	case isOther && written == address:
+		if out, err = c.of(other, address, self); err != nil {
+			return nil, err
+		}
+	case slices.ContainsFunc(foreignLists(), func(p string) bool { return strings.HasPrefix(address, p) }):
+		return nil, Unfit(what, "Custos keeps no lists of readers, and %s is one: write to each, joined by commas, or to @role/ROLE", fleet.Line(address, 80))
+	default:
+		return nil, Unfit(what, "nobody is called %q%s", fleet.Line(address, 80), nearest.Hint(address, c.names()))
 	}
 	if len(out) == 0 {
 		return nil, Unfit(what, "no agent has the role %q%s", fleet.Line(role, 80), nearest.Hint(role, c.words(roleOf)))
@@ -129,12 +138,17 @@ func (c Addresses) CheckTaker(name string, others ...string) error {
 // isCustos says whether an address means Custos itself.
 func isCustos(address string) bool { return address == fleet.ByCustos || address == ownName }
 
+// isOwnGroup says whether an address is a group as Custos writes it.
+func isOwnGroup(address string) bool {
+	return address == toAll || strings.HasPrefix(address, toProject) || strings.HasPrefix(address, toHolders)
+}
+
 // group is everybody of a group that may still read, but for self.
 func (c Addresses) group(address, self string) (out []reader, err error) {
 	const what = "write mail"
 	project, ofProject := strings.CutPrefix(address, toProject)
 	role, ofRole := strings.CutPrefix(address, toHolders)
-	if address != toAll && !ofProject && !ofRole {
+	if !isOwnGroup(address) {
 		return nil, Unfit(what, "there is no group %q: it is @all, @project/NAME or @role/NAME", fleet.Line(address, 80))
 	}
 	for _, r := range c.all {

@@ -44,7 +44,7 @@ func TestWhatIsDueIsShownBefore(t *testing.T) {
 		"a pool's spawn": {func(w *hamlet) { w.policy.Pools[0].Min = 1 }, "order/pool-dev-261101-0800-1  > open"},
 		"a mail's notification": {func(w *hamlet) {
 			w.write(func(all fleet.Records) (fleet.Records, error) {
-				m, err := ledger.SendMail(all, w.registrations(), fleet.Mail{To: []string{"ant"}, Subject: "hello"}, "ann", w.at())
+				m, err := ledger.SendMail(all, ledger.AddressesOf(w.registrations()), fleet.Mail{To: []string{"ant"}, Subject: "hello"}, "ann", w.at())
 				return fleet.Records{Mails: []fleet.Mail{m}}, err
 			})
 		}, "order/mail-m1-"},

@@ -183,7 +183,7 @@ func (w *hamlet) edit() {
 			item, err := ledger.AddWork(fleet.WorkItem{Title: "work", Project: "shop", Agent: taker}, "ann", at)
 			return fleet.Records{Work: []fleet.WorkItem{item}}, err
 		case 2:
-			m, err := ledger.SendMail(all, regs, fleet.Mail{To: []string{to}, Subject: "hello"}, from, at)
+			m, err := ledger.SendMail(all, ledger.AddressesOf(regs), fleet.Mail{To: []string{to}, Subject: "hello"}, from, at)
 			return fleet.Records{Mails: []fleet.Mail{m}}, err
 		case 3:
 			return fleet.Records{Triggers: []fleet.Trigger{{Name: "go", By: "ann", At: at}}}, nil

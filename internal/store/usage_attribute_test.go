@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,5 +47,17 @@ func TestAttributeUsage(t *testing.T) {
 	}
 	if len(got) != 3 || got["bob"] != 2 || got["ann"] != 1 || got[""] != 4 {
 		t.Errorf("sums by agent: %v", got)
+	}
+	list, err = s.Costs(t.Context(), at(-24*time.Hour), fleet.CostByAgentModel)
+	ok(t, err)
+	for _, c := range list {
+		agent, model, both := strings.Cut(c.Key, fleet.CostKeyBreak)
+		if !both || model == "" || got[agent] != c.Calls {
+			t.Errorf("sums by agent and model: %+v", c)
+		}
+		delete(got, agent)
+	}
+	if len(got) != 0 {
+		t.Errorf("without a sum by agent and model: %v", got)
 	}
 }

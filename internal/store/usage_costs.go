@@ -54,6 +54,8 @@ func costKeys(by string) (usage, other string, ok bool) {
 		return "w.model", "CASE WHEN judged THEN substr(judge, instr(judge, ' ') + 1) ELSE '' END", true
 	case "agent", "project", "run", "formula":
 		return "w." + by, fmt.Sprintf(judge, by), true
+	case fleet.CostByAgentModel:
+		return "w.agent || '" + fleet.CostKeyBreak + "' || w.model", "''", true
 	case "role", "account", "kind", "work", "session":
 		return "w." + by, fmt.Sprintf(judge, "''"), true
 	}

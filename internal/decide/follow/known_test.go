@@ -30,7 +30,7 @@ func TestWorkIsWrittenOnceAPass(t *testing.T) {
 	p.Policy.Mails = map[fleet.MailType]fleet.MailAction{fleet.MailAnswer: {Work: "close"}}
 	p.Past.Registrations = []fleet.Registration{{Name: "dev", Desired: fleet.DesiredRetired}}
 	p.Past.Records.Work = []fleet.WorkItem{{Head: fleet.Head{ID: "w1", Revision: 3}, Title: "mend", State: fleet.WorkTaken, Agent: "dev"}}
-	m, err := ledger.SendMail(p.Past.Records, p.Past.Registrations, fleet.Mail{To: []string{"dev"}, Type: fleet.MailAnswer, Subject: "mended", About: "w1"}, "ann", at(0))
+	m, err := ledger.SendMail(p.Past.Records, ledger.AddressesOf(p.Past.Registrations), fleet.Mail{To: []string{"dev"}, Type: fleet.MailAnswer, Subject: "mended", About: "w1"}, "ann", at(0))
 	if err != nil {
 		t.Fatal(err)
 	}

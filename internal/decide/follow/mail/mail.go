@@ -51,7 +51,7 @@ func Follow(pass fleet.Pass) fleet.Follows {
 
 func newPost(pass fleet.Pass, open []fleet.Mail) *post {
 	p := &post{past: pass.Past, snap: pass.Snapshot, policy: pass.Policy, before: pass.Plan.Records.Work, at: pass.Snapshot.At,
-		addresses: ledger.AddressesOf(pass.Past.Registrations), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
+		addresses: ledger.AddressesOf(pass.Past.Registrations).Watched(pass.Policy.Coordination), agents: map[string]*fleet.Agent{}, orders: map[string]fleet.Order{},
 		answers: ledger.Answers(pass.Past.Actions), nudged: map[string]bool{}, mails: slices.Clone(open)}
 	for i := range p.mails {
 		p.mails[i].Copies = slices.Clone(p.mails[i].Copies)

@@ -75,7 +75,7 @@ func TestMailRefused(t *testing.T) {
 		if c.m.To == nil {
 			c.m.To = []string{"one"}
 		}
-		if _, err := ledger.SendMail(w.past.Records, w.past.Registrations, c.m, "ann", w.snap.At); err == nil || !errors.Is(err, ledger.ErrIllegal) || !strings.Contains(err.Error(), c.want) {
+		if _, err := ledger.SendMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), c.m, "ann", w.snap.At); err == nil || !errors.Is(err, ledger.ErrIllegal) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestMailToPeople(t *testing.T) {
 func TestMailReply(t *testing.T) {
 	w := newPostal(t)
 	id := w.mustSend("agent/one", "lead", "which port?", typed(fleet.MailQuestion), func(m *fleet.Mail) { m.Priority, m.About = fleet.P2, "w1" })
-	reply, was, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "8080"}, "agent/lead", w.snap.At)
+	reply, was, err := ledger.ReplyMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), id, fleet.Mail{Body: "8080"}, "agent/lead", w.snap.At)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,11 +297,11 @@ func TestMailReply(t *testing.T) {
 		t.Errorf("%+v", was)
 	}
 	for by, why := range map[string]string{"agent/two": "there is no mail m1 for who asks", "agent/one": "is by who would answer it"} {
-		if _, _, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "x"}, by, w.snap.At); err == nil || !strings.Contains(err.Error(), why) {
+		if _, _, err := ledger.ReplyMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), id, fleet.Mail{Body: "x"}, by, w.snap.At); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", by, err)
 		}
 	}
-	if _, _, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "x"}, "ann", w.snap.At); err != nil {
+	if _, _, err := ledger.ReplyMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), id, fleet.Mail{Body: "x"}, "ann", w.snap.At); err != nil {
 		t.Errorf("a person may answer anything: %v", err)
 	}
 }

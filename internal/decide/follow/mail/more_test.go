@@ -174,7 +174,7 @@ func TestMailHelpAnswered(t *testing.T) {
 	w := newPostal(t)
 	id := w.mustSend("agent/one", "parent", "the build is broken", typed(fleet.MailHelp))
 	w.settle()
-	reply, was, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, id, fleet.Mail{Body: "make clean"}, "agent/lead", w.snap.At)
+	reply, was, err := ledger.ReplyMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), id, fleet.Mail{Body: "make clean"}, "agent/lead", w.snap.At)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestAnAgentCalledAsThePeopleIsNotThem(t *testing.T) {
 	if _, err := ledger.ArchiveMail(w.past.Records, help, ledger.WriterOf(evil), w.snap.At); err == nil {
 		t.Error("it puts the people's mail away")
 	}
-	if _, _, err := ledger.ReplyMail(w.past.Records, w.past.Registrations, help, fleet.Mail{Body: "yes"}, evil, w.snap.At); err == nil {
+	if _, _, err := ledger.ReplyMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), help, fleet.Mail{Body: "yes"}, evil, w.snap.At); err == nil {
 		t.Error("it answers for the people")
 	}
 	if len(w.given) != 0 || len(w.outbox) != 1 {

@@ -67,7 +67,7 @@ func (w *postal) send(by, to, subject string, more ...func(*fleet.Mail)) (fleet.
 	for _, f := range more {
 		f(&m)
 	}
-	m, err := ledger.SendMail(w.past.Records, w.past.Registrations, m, by, w.snap.At)
+	m, err := ledger.SendMail(w.past.Records, ledger.AddressesOf(w.past.Registrations), m, by, w.snap.At)
 	if err == nil {
 		m = w.put(m)
 	}
