@@ -79,6 +79,9 @@ type World struct {
 	SocketTrouble func() string
 	// MergeBarred says why a merge group is not to land at this instant; nil: nothing is asked.
 	MergeBarred func(ctx context.Context, t fleet.MergeTarget) (string, error)
+	// MergeLanded says whether a commit is in the target that an item of a merge queue was merged into,
+	// as that is read now; nil: that is not known.
+	MergeLanded func(ctx context.Context, item, commit string) (bool, error)
 	// GateChecks lists the open gates that wait for a command.
 	GateChecks func(ctx context.Context) ([]fleet.Gate, error)
 	// Schedules says which schedules of formulas cannot run, and why.

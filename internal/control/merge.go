@@ -140,17 +140,9 @@ func (c *Control) noQueue(name string) error {
 
 // addMerge adds a branch, at the commit that it stands at now.
 func (c *Control) addMerge(ctx context.Context, call Call, r api.MergeRequest) (api.Merge, error) {
-	q, branch, err := c.mergeAsked(r)
+	item, err := c.mergeItem(ctx, call.By, r)
 	if err != nil {
 		return api.Merge{}, err
-	}
-	commit, title, err := c.Merges.Tip(ctx, q, branch)
-	if err != nil {
-		return api.Merge{}, api.AsBadInput(fmt.Errorf("cannot add %s to merge queue %s: %w", fleet.Line(branch, 100), q.Name, err))
-	}
-	item := fleet.MergeItem{Queue: q.Name, Project: q.Project, Source: branch, Commit: commit, Title: cmp.Or(r.Title, title), Needs: r.Needs, Priority: fleet.Priority(r.Priority)}
-	for _, w := range r.Work {
-		item.Work = append(item.Work, fleet.Ref(w))
 	}
 	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		i, err := ledger.AddMerge(all, item, call.By, c.Now())
@@ -160,6 +152,36 @@ func (c *Control) addMerge(ctx context.Context, call Call, r api.MergeRequest) (
 		return api.Merge{}, err
 	}
 	return c.findMerge(ctx, made.Merges[0].ID)
+}
+
+// mergeItem is the item that a request means, at the commit that its branch stands at now.
+func (c *Control) mergeItem(ctx context.Context, by string, r api.MergeRequest) (item fleet.MergeItem, err error) {
+	past, seen, err := c.Records.Seen(ctx)
+	if err != nil {
+		return item, err
+	}
+	var pull *fleet.PullRequest
+	if fleet.Ref(r.Branch).Tracker() == fleet.TrackerPull {
+		if pull, err = c.pullAsked(&r, past, seen); err != nil {
+			return item, err
+		}
+	}
+	q, branch, err := c.mergeAsked(r)
+	if err != nil {
+		return item, err
+	}
+	commit, title, err := c.Merges.Tip(ctx, q, branch)
+	if err = ofPull(pull, q, commit, err); err != nil {
+		return item, api.AsBadInput(fmt.Errorf("cannot add %s to merge queue %s: %w", fleet.Line(branch, 100), q.Name, err))
+	}
+	item = fleet.MergeItem{Queue: q.Name, Project: q.Project, Source: branch, Commit: commit, Title: cmp.Or(r.Title, title), Needs: r.Needs, Priority: fleet.Priority(r.Priority)}
+	for _, w := range r.Work {
+		item.Work = append(item.Work, fleet.Ref(w))
+	}
+	if pull != nil { // of what an agent adds itself it is the author
+		item.Agent = pull.Agent
+	}
+	return item, ledger.MayCloseByMerge(past, seen, item.Work, by)
 }
 
 // mergeAsked is the queue, and the branch, that a request means.

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"custos/internal/act/mergegroup"
 	"custos/internal/catalog"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -28,6 +30,23 @@ func (p mergePort) Place(dir string) (repo, branch string) {
 // Tip implements control.Merges.
 func (p mergePort) Tip(ctx context.Context, q fleet.MergeQueue, branch string) (commit, title string, err error) {
 	return git.NewWriter(git.New(git.Options{}), git.WriterOptions{}).BranchTip(ctx, fleet.RawPath(q.Repo), q.Remote, branch)
+}
+
+// mergeLanded says whether a commit is in the target that an item was merged into, as that stands now.
+func (s *system) mergeLanded(ctx context.Context, item, commit string) (bool, error) {
+	past, err := s.recall(ctx)
+	if err != nil {
+		return false, err
+	}
+	m := ledger.Merge(past.Records, item)
+	if m == nil {
+		return false, fmt.Errorf("there is no item %s of a merge queue", item)
+	}
+	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == m.Queue })
+	if q == nil {
+		return false, fmt.Errorf("custos.toml has no [merge.%s] any more", m.Queue)
+	}
+	return mergegroup.Has(ctx, *q, commit)
 }
 
 // presets are the roles that come with Custos.

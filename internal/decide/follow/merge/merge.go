@@ -50,6 +50,7 @@ type pass struct {
 func (c *pass) follow() {
 	c.expire()
 	c.inVain()
+	c.closings()
 	for n := range c.book.Groups {
 		c.cleared(c.book.Groups[n])
 	}

@@ -1,0 +1,66 @@
+package merge_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/decide/follow/merge"
+	"custos/internal/fleet"
+)
+
+// mergedPass is a pass over an item that was merged so long ago and names an issue of the author's, as the forge shows it.
+func mergedPass(ago time.Duration, open fleet.Leaf[bool], change ...func(*fleet.MergeItem)) fleet.Pass {
+	i := fleet.MergeItem{Head: fleet.Head{ID: "mq1", Revision: 1}, Queue: "q", Source: "retry", Commit: "a", Merged: "c", Agent: "dev", Priority: fleet.P3, State: fleet.MergeMerged, Work: []fleet.Ref{"shop#12"}, Since: noon.Add(-ago)}
+	for _, c := range change {
+		c(&i)
+	}
+	p := passOf(fleet.Records{Merges: []fleet.MergeItem{i}})
+	p.Snapshot.Forge.Sight = fleet.Sight{Status: fleet.StatusOK, At: noon}
+	p.Snapshot.Forge.Value.Issues = []fleet.Issue{{Name: "shop#12", Project: "shop", Number: 12, Owner: fleet.OwnerConfigured, Open: open, Agent: "dev"}}
+	return p
+}
+
+// What is closed is noted, once; what is not is said with what holds it back, and after a while told to the author.
+func TestWhatIsNotClosedYet(t *testing.T) {
+	if out := merge.Follow(mergedPass(time.Minute, fleet.Known(false))); len(out.Records.Merges) != 1 || len(out.Records.Merges[0].Settled) != 1 || out.Records.Merges[0].Why != "" || len(out.Records.Mails) != 0 {
+		t.Errorf("closed: %+v", out.Records)
+	}
+	p := mergedPass(time.Minute, fleet.Known(true))
+	if out := merge.Follow(p); !out.Records.IsZero() || out.Until != noon.Add(14*time.Minute) && !out.Until.IsZero() {
+		t.Errorf("nothing is to be said: %+v, until %v", out.Records, out.Until)
+	}
+	held := fleet.Skipped{Action: fleet.Action{Do: "close-issue", Subject: fleet.Subject{Kind: fleet.KindIssue, Name: "shop#12"}, For: fleet.AlertKey{Rule: "merge", Subject: fleet.Subject{Kind: fleet.KindMerge, Name: "mq1"}}},
+		Guard: fleet.GuardFrozen, Why: "frozen: by bob"}
+	p.Plan.Skipped = []fleet.Skipped{held}
+	out := merge.Follow(p)
+	if len(out.Records.Merges) != 1 || out.Records.Merges[0].Why != "shop#12 is not closed yet: frozen: by bob" || len(out.Records.Mails) != 0 || out.Until != noon.Add(14*time.Minute) {
+		t.Errorf("%+v, until %v", out.Records, out.Until)
+	}
+	p = mergedPass(15*time.Minute, fleet.Known(true))
+	p.Plan.Skipped = []fleet.Skipped{held}
+	out = merge.Follow(p)
+	if len(out.Records.Mails) != 1 || out.Records.Mails[0].To[0] != "dev" || !strings.Contains(out.Records.Mails[0].Body, "frozen: by bob") || !out.Records.Merges[0].OpenTold {
+		t.Errorf("%+v", out.Records)
+	}
+	p = mergedPass(20*time.Minute, fleet.Known(true), func(i *fleet.MergeItem) { i.OpenTold, i.Why = true, "shop#12 is not closed yet: frozen: by bob" })
+	p.Plan.Skipped = []fleet.Skipped{held}
+	if out := merge.Follow(p); !out.Records.IsZero() {
+		t.Errorf("said twice: %+v", out.Records)
+	}
+}
+
+// What is left to another is told at once, and is over.
+func TestWhatIsLeftOpen(t *testing.T) {
+	p := mergedPass(time.Minute, fleet.Known(true))
+	p.Snapshot.Forge.Value.Issues[0].Agent = "eve"
+	out := merge.Follow(p)
+	if len(out.Records.Merges) != 1 || out.Records.Merges[0].Why != "shop#12 is left open: eve has it now" || len(out.Records.Mails) != 1 {
+		t.Fatalf("%+v", out.Records)
+	}
+	p.Past.Records.Merges = out.Records.Merges
+	p.Snapshot.Forge.Value.Issues[0].Agent = ""
+	if out := merge.Follow(p); !out.Records.IsZero() {
+		t.Errorf("%+v", out.Records)
+	}
+}
