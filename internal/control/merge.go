@@ -17,6 +17,8 @@ import (
 type Merges interface {
 	// Queues are those of custos.toml.
 	Queues() []fleet.MergeQueue
+	// OfMail is what mail of a type brings about, as custos.toml says.
+	OfMail(of fleet.MailType) fleet.MailAction
 	// Place is the repository that a folder is in, and the branch that is checked out there; "" for none.
 	Place(dir string) (repo, branch string)
 	// Tip is the commit that a branch stands at, in the repository of a queue, else in its remote,

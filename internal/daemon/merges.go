@@ -18,6 +18,9 @@ type mergePort struct{ *system }
 // Queues implements control.Merges.
 func (p mergePort) Queues() []fleet.MergeQueue { return p.merges }
 
+// OfMail implements control.Merges.
+func (p mergePort) OfMail(of fleet.MailType) fleet.MailAction { return p.mail[of] }
+
 // Place implements control.Merges.
 func (p mergePort) Place(dir string) (repo, branch string) {
 	at, err := git.Find(dir)

@@ -43,11 +43,11 @@ func TestCloseMerged(t *testing.T) {
 		"observe, an agent": {"agent/dev", "mode observe", func(w *world) { w.policy.Mode = fleet.ModeObserve }},
 		"frozen":            {"ann", "frozen: by bob", func(w *world) { w.policy.Frozen = "by bob" }},
 		"paused": {"ann", "project shop is paused", func(w *world) {
-			w.past.Silences = []fleet.Silence{{Project: "shop", Pause: true, At: at("09:00"), By: "ann"}}
+			w.past.Silences = []fleet.Silence{fleet.PauseProject("shop", "ann", "", at("09:00"))}
 		}},
 		"watch only":    {"ann", "not configured", func(w *world) { w.snap.Forge.Value.Issues[0].Owner = fleet.OwnerForeign }},
 		"seen long ago": {"ann", "-", func(w *world) { w.snap.Forge.Status = fleet.StatusStale }},
-		"touched since": {"ann", "not seen", func(w *world) {
+		"touched since": {"ann", "before the last action here ended", func(w *world) {
 			w.snap.Forge.At = at("09:00")
 			w.past.Actions = []fleet.ActionRecord{attempt(time.Minute*2, fleet.ResultFailed)}
 		}},
