@@ -93,7 +93,7 @@ func writeMerges(p *page, v api.MergeList) {
 		return
 	}
 	for _, q := range v.Queues {
-		p.head(flat(q.Name)+": "+flat(strings.TrimSpace(q.Target+" "+ofRemote(q.Remote))), queueWord(q))
+		p.head(strings.TrimSuffix(flat(q.Name)+": "+flat(strings.TrimSpace(q.Target+" "+ofRemote(q.Remote))), ": "), queueWord(q))
 	}
 	list(p, "Nothing is waiting to be merged.", v.Merges, []column{{head: "ITEM"}, {head: "QUEUE"}, {head: "STATE"}, {head: "NR", right: true}, {head: "BRANCH", shorten: cut}, {head: "AUTHOR", shorten: cut}, {head: "WHY", shorten: cut}},
 		func(m api.Merge) []string {
@@ -118,6 +118,8 @@ func ofRemote(remote string) string {
 // queueWord is how a queue is, in a few words.
 func queueWord(q api.MergeQueue) string {
 	switch {
+	case q.Gone:
+		return flat(goneWord(q))
 	case q.Missing:
 		return "there is no repository in " + flat(q.Repo)
 	case q.Held != "":
@@ -128,6 +130,18 @@ func queueWord(q api.MergeQueue) string {
 		return flat(fmt.Sprintf("%d waiting, %s is under way", q.Waiting, q.Group))
 	}
 	return fmt.Sprintf("%d waiting", q.Waiting)
+}
+
+// goneWord is how a queue is that custos.toml does not have any more.
+func goneWord(q api.MergeQueue) string {
+	text := fmt.Sprintf("custos.toml has no [merge.%s] any more; %d not merged", q.Name, q.Waiting)
+	switch {
+	case len(q.Left) == 0:
+		return text
+	case q.Repo == "":
+		return text + "; of which repository these worktrees are is not known any more: " + strings.Join(q.Left, ", ")
+	}
+	return text + "; to be cleared: " + strings.Join(q.Left, ", ")
 }
 
 func (a *app) mergeShow() *cobra.Command {

@@ -55,7 +55,8 @@ func (c *Control) mergeList(ctx context.Context, call Call) (api.MergeList, erro
 		return api.MergeList{}, err
 	}
 	only, all := call.Ask("queue"), call.Ask("all") != ""
-	if only != "" && !slices.ContainsFunc(books, func(b *ledger.MergeBook) bool { return b.Queue.Name == only }) {
+	gone := ledger.GoneQueues(c.Merges.Queues(), past.Records)
+	if only != "" && !slices.Contains(gone, only) && !slices.ContainsFunc(books, func(b *ledger.MergeBook) bool { return b.Queue.Name == only }) {
 		return api.MergeList{}, c.noQueue(only)
 	}
 	out := api.MergeList{At: c.Now().Wall.UTC(), Merges: []api.Merge{}, Queues: []api.MergeQueue{}, Next: []api.Hint{}}
@@ -65,6 +66,11 @@ func (c *Control) mergeList(ctx context.Context, call Call) (api.MergeList, erro
 			repo, _ := c.Merges.Place(fleet.RawPath(q.Repo))
 			q.Missing = repo == ""
 			out.Queues = append(out.Queues, q)
+		}
+	}
+	for _, name := range gone {
+		if only == "" || name == only {
+			out.Queues = append(out.Queues, view.GoneQueue(past, name))
 		}
 	}
 	for i := range past.Records.Merges {
@@ -88,6 +94,12 @@ func placed(m api.Merge) int {
 
 func mergeNext(l api.MergeList) []api.Hint {
 	next := []api.Hint{}
+	for _, m := range l.Merges {
+		if i := slices.IndexFunc(l.Queues, func(q api.MergeQueue) bool { return q.Gone && q.Name == m.Queue }); i >= 0 && m.State != string(fleet.MergeMerged) && m.State != string(fleet.MergeWithdrawn) {
+			next = append(next, api.Hint{Command: "custos merge withdraw " + m.ID, What: "its queue " + m.Queue + " is not configured any more"})
+			break
+		}
+	}
 	for _, q := range l.Queues {
 		if q.Held != "" {
 			next = append(next, api.Hint{Command: "custos merge release " + q.Name, What: "it is held by " + q.HeldBy})

@@ -136,7 +136,7 @@ func TestMergeReadyMailThatIsRefused(t *testing.T) {
 	for want, r := range map[string]api.MailRequest{
 		"there is no branch gone":   {Type: "merge_ready", Subject: "x", Body: "Branch: gone"},
 		"it is no name of a branch": {Type: "merge_ready", Subject: "x", Body: "Branch: --upload-pack=x"},
-		"shop#12 is not seen now":   {Type: "merge_ready", Subject: "x", Body: "Branch: retry", About: "shop#99"},
+		"shop#99 is not seen now":   {Type: "merge_ready", Subject: "x", Body: "Branch: retry", About: "shop#99"},
 		"there is no work w99":      {Type: "merge_ready", Subject: "x", Body: "Branch: retry", About: "w99"},
 		"it is what is merged into": {Type: "merge_ready", Subject: "x", Body: "Branch: main"},
 	} {
@@ -181,5 +181,27 @@ func TestWhichQueueMailAddsTo(t *testing.T) {
 	y.queues, y.regs, y.mails = y.queues[:1], []fleet.Registration{{Name: "dev", Project: "shop"}}, map[fleet.MailType]fleet.MailAction{"merge_ready": {NoMerge: true}}
 	if items, _ := y.post(t, ready); len(items) != 0 {
 		t.Errorf("%+v", items)
+	}
+}
+
+// Items of a queue that is not configured any more are listed as such, and withdrawn by a person.
+func TestListOfAQueueThatIsGone(t *testing.T) {
+	y := newYard(t)
+	m, err := y.addMerge(t.Context(), Call{By: "ann"}, api.MergeRequest{Branch: "retry", Queue: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.queues = nil
+	for _, only := range []string{"", "shop"} {
+		l, err := y.mergeList(t.Context(), Call{Ask: func(key string) string { return map[string]string{"queue": only}[key] }})
+		if err != nil || len(l.Queues) != 1 || !l.Queues[0].Gone || l.Queues[0].Waiting != 1 || len(l.Merges) != 1 || len(l.Next) != 1 || l.Next[0].Command != "custos merge withdraw "+m.ID {
+			t.Errorf("%q: %+v, %v", only, l, err)
+		}
+	}
+	if _, err := y.changeMerge(t.Context(), Call{By: "ann", ID: m.ID}, api.MergeChange{Do: "withdraw"}); err != nil {
+		t.Error(err)
+	}
+	if l, err := y.mergeList(t.Context(), Call{Ask: func(string) string { return "" }}); err != nil || len(l.Queues) != 0 || len(l.Merges) != 0 {
+		t.Errorf("%+v, %v", l, err)
 	}
 }

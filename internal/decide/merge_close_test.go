@@ -76,3 +76,21 @@ func TestCloseMerged(t *testing.T) {
 		}
 	}
 }
+
+// What was made for a group is cleared though its queue is not configured any more, as long as it is remembered
+// where that was.
+func TestClearOfAQueueThatIsGone(t *testing.T) {
+	w := newWorld()
+	w.policy.Abilities[doClearMerge] = fleet.Ability{Do: doClearMerge, Idempotent: true}
+	g := fleet.MergeGroup{Head: fleet.Head{ID: "mg1"}, Queue: "old", State: fleet.GroupDropped, Worktree: "/w/mg1-1", Since: w.snap.At}
+	w.past.Records.MergeGroups = []fleet.MergeGroup{g}
+	if p := Decide(w.policy, w.snap, w.found, w.past); len(p.Actions) != 0 {
+		t.Errorf("%+v", p.Actions)
+	}
+	q := fleet.MergeQueue{Name: "old", Repo: "/src/shop"}
+	w.past.Actions = []fleet.ActionRecord{{Action: fleet.Action{Do: doBuildMerge, Target: fleet.Target{Merge: &fleet.MergeTarget{Queue: q, Group: g}}}, Stage: fleet.StageEnded, PlannedAt: at("09:00"), Result: &fleet.Result{Status: fleet.ResultDone, Ended: at("09:01")}}}
+	p := Decide(w.policy, w.snap, w.found, w.past)
+	if len(p.Actions) != 1 || p.Actions[0].Do != doClearMerge || p.Actions[0].Target.Merge.Queue.Repo != "/src/shop" {
+		t.Errorf("%+v, %+v", p.Actions, p.Skipped)
+	}
+}

@@ -64,3 +64,32 @@ func TestWhatIsLeftOpen(t *testing.T) {
 		t.Errorf("%+v", out.Records)
 	}
 }
+
+// A queue that is not configured any more: its open group is given up and its gates end, what has landed is
+// merged, its items stay for a month, and what cannot be cleared is forgotten then.
+func TestAQueueThatIsGone(t *testing.T) {
+	item := func(id string, ago time.Duration) fleet.MergeItem {
+		return fleet.MergeItem{Head: fleet.Head{ID: id, Revision: 1}, Queue: "old", Source: id, Commit: "a", Priority: fleet.P3, State: fleet.MergeWaiting, Since: noon.Add(-ago)}
+	}
+	open := fleet.MergeGroup{Head: fleet.Head{ID: "mg1", Revision: 1}, Queue: "old", Gates: "d", State: fleet.GroupTesting, Worktree: "/w/mg1-1", Run: "r1", Items: []fleet.MergeMember{{ID: "mq1", Commit: "a"}}, Since: noon}
+	stuck := fleet.MergeGroup{Head: fleet.Head{ID: "mg0", Revision: 1}, Queue: "old", State: fleet.GroupRed, Worktree: "/w/mg0-1", Since: noon.Add(-31 * 24 * time.Hour)}
+	p := passOf(fleet.Records{Merges: []fleet.MergeItem{item("mq1", time.Hour), item("mq2", 31*24*time.Hour)}, MergeGroups: []fleet.MergeGroup{stuck, open}})
+	p.Past.Runs = []fleet.Run{{ID: "r1", State: fleet.RunOpen}}
+	out := merge.Follow(p)
+	if len(out.Records.Merges) != 1 || out.Records.Merges[0].ID != "mq2" || out.Records.Merges[0].State != fleet.MergeWithdrawn {
+		t.Errorf("%+v", out.Records.Merges)
+	}
+	if g := out.Records.MergeGroups; len(g) != 2 || g[0].Cleared != fleet.GroupClear || g[1].State != fleet.GroupDropped || g[1].Why != "custos.toml has no [merge.old] any more" {
+		t.Errorf("%+v", g)
+	}
+	if len(out.Runs) != 1 || out.Runs[0].Cancel == "" {
+		t.Errorf("%+v", out.Runs)
+	}
+	open.State, open.Commit = fleet.GroupGreen, "c"
+	landed := fleet.ActionRecord{Action: fleet.Action{Do: "land-merge", Target: fleet.Target{Merge: &fleet.MergeTarget{Queue: fleet.MergeQueue{Name: "old", Target: "main"}, Group: open}}}, Stage: fleet.StageEnded,
+		PlannedAt: noon, Result: &fleet.Result{Status: fleet.ResultDone}}
+	out = merge.Follow(passOf(fleet.Records{Merges: []fleet.MergeItem{item("mq1", time.Hour)}, MergeGroups: []fleet.MergeGroup{open}}, landed))
+	if len(out.Records.Merges) != 1 || out.Records.Merges[0].State != fleet.MergeMerged {
+		t.Errorf("%+v", out.Records)
+	}
+}
