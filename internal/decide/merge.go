@@ -58,7 +58,7 @@ func (p *pass) carryGroup(b *ledger.MergeBook, g *fleet.MergeGroup) {
 	case b.Outdated(g) != "": // it is given up
 	case g.State == fleet.GroupBuilding && held == "" && !p.hasMade(doBuildMerge, g):
 		p.judge(p.mergeRequest(b, g, doBuildMerge, g.ID+"/"+strconv.Itoa(g.Runs+1), "it is next in merge queue "+b.Queue.Name))
-	case g.State == fleet.GroupGreen && held == "" && !p.hasMade(doLandMerge, g):
+	case g.State == fleet.GroupGreen && held == "" && b.UnseenPull(g) == "" && !p.hasMade(doLandMerge, g):
 		p.judge(p.mergeRequest(b, g, doLandMerge, g.ID, "the gates have passed on "+g.ID))
 	}
 }

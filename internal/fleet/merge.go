@@ -34,7 +34,9 @@ type MergeItem struct {
 	Merged   string     `json:"merged,omitempty"`   // the commit that the target moved to with it
 	By       string     `json:"by"`
 	At       Instant    `json:"at"`
-	Since    Instant    `json:"since"` // of this state
+	Since    Instant    `json:"since"`            // of this state
+	Waits    string     `json:"waits,omitempty"`  // why it is not taken up, though it waits: as its pull request was last seen
+	Unseen   bool       `json:"unseen,omitempty"` // that is for want of a look
 	// Settled is the work of other trackers, and the pull requests, of which nothing more becomes
 	// by its merge.
 	Settled  []MergeSettled `json:"settled,omitempty"`

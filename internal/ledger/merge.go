@@ -54,6 +54,7 @@ func AddMerge(all fleet.Records, i fleet.MergeItem, by string, at fleet.Instant)
 	}
 	i.Title = fleet.Line(i.Title, longestTitle)
 	i.State, i.By, i.At, i.Since = fleet.MergeWaiting, by, at, at
+	i = withPulls(i)
 	return i, mergeNeeds(all, i)
 }
 
@@ -88,8 +89,9 @@ func addedAgain(all fleet.Records, was, i fleet.MergeItem, by string, at fleet.I
 		return was, Unfit("add to the merge queue", "%s is held: %s", was.ID, was.Why)
 	}
 	out := was
-	if len(i.Work) > 0 {
-		out.Work = i.Work
+	if len(i.Work) > 0 { // who names what is closed has it closed
+		out.Work, out.By = i.Work, by
+		out = withPulls(out)
 	}
 	out.Needs = slices.DeleteFunc(slices.Clone(was.Needs), func(id string) bool { // who adds it anew wants it without
 		n := Merge(all, id)

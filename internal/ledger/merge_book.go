@@ -180,6 +180,8 @@ func (b *MergeBook) Outdated(g *fleet.MergeGroup) string {
 			return m.ID + " is " + string(i.State)
 		case i.Commit != m.Commit:
 			return m.ID + " has moved to another commit"
+		case i.Waits != "" && !i.Unseen:
+			return m.ID + " waits: " + i.Waits
 		}
 	}
 	if g.State != fleet.GroupBuilding {
@@ -206,6 +208,8 @@ func MergeBarred(past fleet.Past, t fleet.MergeTarget, at fleet.Instant) string 
 		return g.ID + " is " + string(g.State)
 	case held != "":
 		return "the queue is held by " + by + ": " + held
+	case b.UnseenPull(g) != "":
+		return b.UnseenPull(g)
 	}
 	return b.Outdated(g)
 }
@@ -281,7 +285,7 @@ func (b *MergeBook) Waiting() []fleet.MergeItem {
 func (b *MergeBook) inOrder() []fleet.MergeItem {
 	list := []fleet.MergeItem{}
 	for _, i := range b.Items {
-		if i.State == fleet.MergeWaiting {
+		if i.State == fleet.MergeWaiting && i.Waits == "" {
 			list = append(list, i)
 		}
 	}
@@ -363,6 +367,9 @@ func (b *MergeBook) Position(id string) int {
 func (b *MergeBook) Why(i *fleet.MergeItem) string {
 	if i.State != fleet.MergeWaiting {
 		return i.Why
+	}
+	if i.Waits != "" {
+		return i.Waits
 	}
 	if need := b.unmetForGood(i); need != "" {
 		return need

@@ -93,3 +93,17 @@ func TestAQueueThatIsGone(t *testing.T) {
 		t.Errorf("%+v", out.Records)
 	}
 }
+
+// A pull request that was closed unmerged takes its branch back, and its author is told, once.
+func TestAPullThatWasClosed(t *testing.T) {
+	p := mergedPass(time.Minute, fleet.Known(true), func(i *fleet.MergeItem) { i.State, i.Work = fleet.MergeWaiting, []fleet.Ref{"shop!7"} })
+	p.Snapshot.Forge.Value.Ended = []fleet.EndedPull{{Name: "shop!7", Ended: fleet.Known(fleet.Duration(time.Minute))}}
+	out := merge.Follow(p)
+	if len(out.Records.Merges) != 1 || out.Records.Merges[0].State != fleet.MergeWithdrawn || out.Records.Merges[0].Why != "shop!7 was closed, and not merged" || len(out.Records.Mails) != 1 || out.Records.Mails[0].To[0] != "dev" {
+		t.Errorf("%+v", out.Records)
+	}
+	p.Past.Records.Merges = out.Records.Merges
+	if out := merge.Follow(p); !out.Records.IsZero() {
+		t.Errorf("%+v", out.Records)
+	}
+}

@@ -56,6 +56,7 @@ type pass struct {
 func (c *pass) follow() {
 	c.expire()
 	c.inVain()
+	c.pulls()
 	c.closings()
 	for n := range c.book.Groups {
 		c.cleared(c.book.Groups[n])
