@@ -35,8 +35,9 @@ func (a *app) mergeAdd() *cobra.Command {
 		Long: `add puts a branch into a merge queue, pinned to the commit it stands at: by default the
 branch that is checked out here. A branch that is in the queue already is taken at its new
 commit; what was found of the old one counts no more. Work that --work names is closed
-once it is merged.`,
-		Example: "  custos merge add\n  custos merge add retry --work w12 --queue shop\n  custos merge add retry-2 --needs mq3 --priority P1",
+once it is merged, in the tracker that keeps it: w12, shop#12, bd:hq-a1, shop!7. Instead of a
+branch, shop!7 names that of a pull request, which is closed with it.`,
+		Example: "  custos merge add\n  custos merge add retry --work w12 --work shop#12 --queue shop\n  custos merge add shop!7\n  custos merge add retry-2 --needs mq3 --priority P1",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			r := r
 			r.Branch = only(args)

@@ -1,11 +1,11 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
-	"custos/internal/act/mergegroup"
 	"custos/internal/catalog"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -35,21 +35,17 @@ func (p mergePort) Tip(ctx context.Context, q fleet.MergeQueue, branch string) (
 	return git.NewWriter(git.New(git.Options{}), git.WriterOptions{}).BranchTip(ctx, fleet.RawPath(q.Repo), q.Remote, branch)
 }
 
-// mergeLanded says whether a commit is in the target that an item was merged into, as that stands now.
-func (s *system) mergeLanded(ctx context.Context, item, commit string) (bool, error) {
+// mergeQueue is the queue that an item is in.
+func (s *system) mergeQueue(ctx context.Context, item string) (fleet.MergeQueue, error) {
 	past, err := s.recall(ctx)
-	if err != nil {
-		return false, err
-	}
 	m := ledger.Merge(past.Records, item)
-	if m == nil {
-		return false, fmt.Errorf("there is no item %s of a merge queue", item)
+	if err != nil || m == nil {
+		return fleet.MergeQueue{}, cmp.Or(err, fmt.Errorf("there is no item %s of a merge queue", item))
 	}
-	q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == m.Queue })
-	if q == nil {
-		return false, fmt.Errorf("custos.toml has no [merge.%s] any more", m.Queue)
+	if q := fleet.Find(s.merges, func(q *fleet.MergeQueue) bool { return q.Name == m.Queue }); q != nil {
+		return *q, nil
 	}
-	return mergegroup.Has(ctx, *q, commit)
+	return fleet.MergeQueue{}, fmt.Errorf("custos.toml has no [merge.%s] any more", m.Queue)
 }
 
 // presets are the roles that come with Custos.
