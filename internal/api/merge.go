@@ -60,6 +60,8 @@ type MergeQueue struct {
 	Waiting int      `json:"waiting"`
 	Batch   int      `json:"batch"`           // items that are tested together now
 	Group   string   `json:"group,omitempty"` // that is under way
+	Gone    bool     `json:"gone,omitempty"`  // custos.toml does not have it any more; what waits is what is not over
+	Left    []string `json:"left,omitempty"`  // of such a one: worktrees of its groups that are not cleared yet
 }
 
 // MergeList is what is in the merge queues.

@@ -79,6 +79,8 @@ type World struct {
 	SocketTrouble func() string
 	// MergeBarred says why a merge group is not to land at this instant; nil: nothing is asked.
 	MergeBarred func(ctx context.Context, t fleet.MergeTarget) (string, error)
+	// MergeQueue is the queue that an item of a merge queue is in, as custos.toml has it; nil: that is not known.
+	MergeQueue func(ctx context.Context, item string) (fleet.MergeQueue, error)
 	// GateChecks lists the open gates that wait for a command.
 	GateChecks func(ctx context.Context) ([]fleet.Gate, error)
 	// Schedules says which schedules of formulas cannot run, and why.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -172,6 +173,21 @@ func (s mergeSection) gates(q *fleet.MergeQueue) error {
 	sum := sha256.Sum256(text)
 	q.Digest = hex.EncodeToString(sum[:6])
 	return err
+}
+
+// landed says whether a commit is in the target that an item was merged into, as that stands now; nil: that is
+// not known.
+func (w *World) landed() func(ctx context.Context, item, commit string) (bool, error) {
+	if w.MergeQueue == nil {
+		return nil
+	}
+	return func(ctx context.Context, item, commit string) (bool, error) {
+		q, err := w.MergeQueue(ctx, item)
+		if err != nil {
+			return false, err
+		}
+		return mergegroup.Has(ctx, q, commit)
+	}
 }
 
 // mergeMakers lists the actions on merge groups.

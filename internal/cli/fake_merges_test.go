@@ -15,6 +15,8 @@ func (oneQueue) Queues() []fleet.MergeQueue {
 	return []fleet.MergeQueue{{Name: "shop", Repo: "/src/shop", Target: "main", Remote: "origin", Project: "shop", Batch: 8, Gates: []fleet.MergeGate{{Name: "check"}}}}
 }
 
+func (oneQueue) OfMail(fleet.MailType) fleet.MailAction { return fleet.MailAction{} }
+
 func (oneQueue) Place(dir string) (repo, branch string) {
 	if dir == "/src/shop" {
 		return "/src/shop/.git", ""

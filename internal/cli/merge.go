@@ -35,8 +35,9 @@ func (a *app) mergeAdd() *cobra.Command {
 		Long: `add puts a branch into a merge queue, pinned to the commit it stands at: by default the
 branch that is checked out here. A branch that is in the queue already is taken at its new
 commit; what was found of the old one counts no more. Work that --work names is closed
-once it is merged.`,
-		Example: "  custos merge add\n  custos merge add retry --work w12 --queue shop\n  custos merge add retry-2 --needs mq3 --priority P1",
+once it is merged, in the tracker that keeps it: w12, shop#12, bd:hq-a1, shop!7. Instead of a
+branch, shop!7 names that of a pull request, which is closed with it.`,
+		Example: "  custos merge add\n  custos merge add retry --work w12 --work shop#12 --queue shop\n  custos merge add shop!7\n  custos merge add retry-2 --needs mq3 --priority P1",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			r := r
 			r.Branch = only(args)
@@ -93,7 +94,7 @@ func writeMerges(p *page, v api.MergeList) {
 		return
 	}
 	for _, q := range v.Queues {
-		p.head(flat(q.Name)+": "+flat(strings.TrimSpace(q.Target+" "+ofRemote(q.Remote))), queueWord(q))
+		p.head(strings.TrimSuffix(flat(q.Name)+": "+flat(strings.TrimSpace(q.Target+" "+ofRemote(q.Remote))), ": "), queueWord(q))
 	}
 	list(p, "Nothing is waiting to be merged.", v.Merges, []column{{head: "ITEM"}, {head: "QUEUE"}, {head: "STATE"}, {head: "NR", right: true}, {head: "BRANCH", shorten: cut}, {head: "AUTHOR", shorten: cut}, {head: "WHY", shorten: cut}},
 		func(m api.Merge) []string {
@@ -118,6 +119,8 @@ func ofRemote(remote string) string {
 // queueWord is how a queue is, in a few words.
 func queueWord(q api.MergeQueue) string {
 	switch {
+	case q.Gone:
+		return flat(goneWord(q))
 	case q.Missing:
 		return "there is no repository in " + flat(q.Repo)
 	case q.Held != "":
@@ -128,6 +131,18 @@ func queueWord(q api.MergeQueue) string {
 		return flat(fmt.Sprintf("%d waiting, %s is under way", q.Waiting, q.Group))
 	}
 	return fmt.Sprintf("%d waiting", q.Waiting)
+}
+
+// goneWord is how a queue is that custos.toml does not have any more.
+func goneWord(q api.MergeQueue) string {
+	text := fmt.Sprintf("custos.toml has no [merge.%s] any more; %d not merged", q.Name, q.Waiting)
+	switch {
+	case len(q.Left) == 0:
+		return text
+	case q.Repo == "":
+		return text + "; of which repository these worktrees are is not known any more: " + strings.Join(q.Left, ", ")
+	}
+	return text + "; to be cleared: " + strings.Join(q.Left, ", ")
 }
 
 func (a *app) mergeShow() *cobra.Command {

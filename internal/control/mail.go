@@ -104,8 +104,13 @@ func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (a
 	if err != nil {
 		return api.Mail{}, err
 	}
+	ready := c.readyMail(ctx, registered, &r, call.By)
 	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
-		return c.mailEdit(all, ledger.AddressesOf(registered).Watched(c.Watchers), r, call.By)
+		out, err := c.mailEdit(all, ledger.AddressesOf(registered).Watched(c.Watchers), r, call.By)
+		if err == nil && ready != nil && out.Mails[0].From != "" { // else it is known already
+			out = out.And(ready.records(all, out.Mails[0], c.Now()))
+		}
+		return out, err
 	})
 	if err != nil {
 		return api.Mail{}, err

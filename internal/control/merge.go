@@ -17,6 +17,8 @@ import (
 type Merges interface {
 	// Queues are those of custos.toml.
 	Queues() []fleet.MergeQueue
+	// OfMail is what mail of a type brings about, as custos.toml says.
+	OfMail(of fleet.MailType) fleet.MailAction
 	// Place is the repository that a folder is in, and the branch that is checked out there; "" for none.
 	Place(dir string) (repo, branch string)
 	// Tip is the commit that a branch stands at, in the repository of a queue, else in its remote,
@@ -55,7 +57,8 @@ func (c *Control) mergeList(ctx context.Context, call Call) (api.MergeList, erro
 		return api.MergeList{}, err
 	}
 	only, all := call.Ask("queue"), call.Ask("all") != ""
-	if only != "" && !slices.ContainsFunc(books, func(b *ledger.MergeBook) bool { return b.Queue.Name == only }) {
+	gone := ledger.GoneQueues(c.Merges.Queues(), past.Records)
+	if only != "" && !slices.Contains(gone, only) && !slices.ContainsFunc(books, func(b *ledger.MergeBook) bool { return b.Queue.Name == only }) {
 		return api.MergeList{}, c.noQueue(only)
 	}
 	out := api.MergeList{At: c.Now().Wall.UTC(), Merges: []api.Merge{}, Queues: []api.MergeQueue{}, Next: []api.Hint{}}
@@ -65,6 +68,11 @@ func (c *Control) mergeList(ctx context.Context, call Call) (api.MergeList, erro
 			repo, _ := c.Merges.Place(fleet.RawPath(q.Repo))
 			q.Missing = repo == ""
 			out.Queues = append(out.Queues, q)
+		}
+	}
+	for _, name := range gone {
+		if only == "" || name == only {
+			out.Queues = append(out.Queues, view.GoneQueue(past, name))
 		}
 	}
 	for i := range past.Records.Merges {
@@ -88,6 +96,12 @@ func placed(m api.Merge) int {
 
 func mergeNext(l api.MergeList) []api.Hint {
 	next := []api.Hint{}
+	for _, m := range l.Merges {
+		if i := slices.IndexFunc(l.Queues, func(q api.MergeQueue) bool { return q.Gone && q.Name == m.Queue }); i >= 0 && m.State != string(fleet.MergeMerged) && m.State != string(fleet.MergeWithdrawn) {
+			next = append(next, api.Hint{Command: "custos merge withdraw " + m.ID, What: "its queue " + m.Queue + " is not configured any more"})
+			break
+		}
+	}
 	for _, q := range l.Queues {
 		if q.Held != "" {
 			next = append(next, api.Hint{Command: "custos merge release " + q.Name, What: "it is held by " + q.HeldBy})
@@ -142,17 +156,9 @@ func (c *Control) noQueue(name string) error {
 
 // addMerge adds a branch, at the commit that it stands at now.
 func (c *Control) addMerge(ctx context.Context, call Call, r api.MergeRequest) (api.Merge, error) {
-	q, branch, err := c.mergeAsked(r)
+	item, err := c.mergeItem(ctx, call.By, r)
 	if err != nil {
 		return api.Merge{}, err
-	}
-	commit, title, err := c.Merges.Tip(ctx, q, branch)
-	if err != nil {
-		return api.Merge{}, api.AsBadInput(fmt.Errorf("cannot add %s to merge queue %s: %w", fleet.Line(branch, 100), q.Name, err))
-	}
-	item := fleet.MergeItem{Queue: q.Name, Project: q.Project, Source: branch, Commit: commit, Title: cmp.Or(r.Title, title), Needs: r.Needs, Priority: fleet.Priority(r.Priority)}
-	for _, w := range r.Work {
-		item.Work = append(item.Work, fleet.Ref(w))
 	}
 	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		i, err := ledger.AddMerge(all, item, call.By, c.Now())
@@ -162,6 +168,36 @@ func (c *Control) addMerge(ctx context.Context, call Call, r api.MergeRequest) (
 		return api.Merge{}, err
 	}
 	return c.findMerge(ctx, made.Merges[0].ID)
+}
+
+// mergeItem is the item that a request means, at the commit that its branch stands at now.
+func (c *Control) mergeItem(ctx context.Context, by string, r api.MergeRequest) (item fleet.MergeItem, err error) {
+	past, seen, err := c.Records.Seen(ctx)
+	if err != nil {
+		return item, err
+	}
+	var pull *fleet.PullRequest
+	if fleet.Ref(r.Branch).Tracker() == fleet.TrackerPull {
+		if pull, err = c.pullAsked(&r, past, seen); err != nil {
+			return item, err
+		}
+	}
+	q, branch, err := c.mergeAsked(r)
+	if err != nil {
+		return item, err
+	}
+	commit, title, err := c.Merges.Tip(ctx, q, branch)
+	if err = ofPull(pull, q, commit, err); err != nil {
+		return item, api.AsBadInput(fmt.Errorf("cannot add %s to merge queue %s: %w", fleet.Line(branch, 100), q.Name, err))
+	}
+	item = fleet.MergeItem{Queue: q.Name, Project: q.Project, Source: branch, Commit: commit, Title: cmp.Or(r.Title, title), Needs: r.Needs, Priority: fleet.Priority(r.Priority)}
+	for _, w := range r.Work {
+		item.Work = append(item.Work, fleet.Ref(w))
+	}
+	if pull != nil { // of what an agent adds itself it is the author
+		item.Agent = pull.Agent
+	}
+	return item, ledger.MayCloseByMerge(past, seen, item.Work, by)
 }
 
 // mergeAsked is the queue, and the branch, that a request means.

@@ -206,6 +206,7 @@ func (s *system) know(every time.Duration) {
 func (s *system) knowPast() {
 	w := s.world
 	w.Lost, w.Registered, w.GateChecks, w.MergeBarred = s.ledger.lost, unlessLost(s.registered), s.gateChecks, s.mergeBarred
+	w.MergeQueue = s.mergeQueue
 	w.Spending, w.Counting = s.usage, s.howCounted
 	w.Used = s.used
 	w.Runs = func(ctx context.Context) ([]fleet.Run, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -18,8 +19,9 @@ import (
 // mailSection is one table [mail.TYPE] of custos.toml: what a mail of that type
 // brings about.
 type mailSection struct {
-	Work    string `toml:"work" is:"|add|close|reopen|release"` // add, close, reopen or release
-	Trigger string `toml:"trigger"`                             // name of a trigger
+	Work    string  `toml:"work" is:"|add|close|reopen|release"` // add, close, reopen or release
+	Trigger string  `toml:"trigger"`                             // name of a trigger
+	Merge   *string `toml:"merge"`                               // name of a merge queue; "": none
 }
 
 // mailActions reads the section.
@@ -29,19 +31,28 @@ func mailActions(cfg config.Config) (map[fleet.MailType]fleet.MailAction, error)
 		return nil, err
 	}
 	out := map[fleet.MailType]fleet.MailAction{}
+	queues, _ := catalog.Merges(cfg, nil) // what is wrong with those is said elsewhere
 	for name, s := range sections {
-		if err := checkMailSection(name, s); err != nil {
+		if err := checkMailSection(name, s, queues); err != nil {
 			return nil, fmt.Errorf("cannot read %s:%d: [mail.%s]: %w", cfg.File, cfg.LineOf("mail."+name, err), name, err)
 		}
-		out[fleet.MailType(name)] = fleet.MailAction{Work: s.Work, Trigger: s.Trigger}
+		do := fleet.MailAction{Work: s.Work, Trigger: s.Trigger}
+		if s.Merge != nil {
+			do.Merge, do.NoMerge = *s.Merge, *s.Merge == ""
+		}
+		out[fleet.MailType(name)] = do
 	}
 	return out, nil
 }
 
-func checkMailSection(name string, s mailSection) error {
+func checkMailSection(name string, s mailSection, queues []fleet.MergeQueue) error {
 	var types []string
 	for _, t := range fleet.MailTypes() {
 		types = append(types, string(t))
+	}
+	var merges []string
+	for _, q := range queues {
+		merges = append(merges, q.Name)
 	}
 	verbs := []string{"add", "close", "reopen", "release"}
 	switch {
@@ -49,8 +60,10 @@ func checkMailSection(name string, s mailSection) error {
 		return fmt.Errorf("there is no type of mail %q%s", name, nearest.Hint(name, types))
 	case s.Work != "" && !slices.Contains(verbs, s.Work):
 		return fmt.Errorf("work: %q is none of %s%s", s.Work, strings.Join(verbs, ", "), nearest.Hint(s.Work, verbs))
-	case s.Work == "" && s.Trigger == "":
-		return fmt.Errorf("it says neither work nor trigger")
+	case s.Work == "" && s.Trigger == "" && s.Merge == nil:
+		return fmt.Errorf("it says neither work, trigger nor merge")
+	case s.Merge != nil && *s.Merge != "" && !slices.Contains(merges, *s.Merge):
+		return fmt.Errorf("merge: there is no [merge.%s]%s", fleet.Line(*s.Merge, 40), nearest.Hint(*s.Merge, merges))
 	case fleet.Line(s.Trigger, 100) != s.Trigger || strings.ContainsAny(s.Trigger, " :"):
 		return fmt.Errorf("trigger: %q is no name of a trigger", fleet.Line(s.Trigger, 100))
 	}

@@ -19,9 +19,12 @@ func TestMailSections(t *testing.T) {
 		"[mail.worker-done]\nwork = 'close'":                  `custos.toml:1: [mail.worker-done]: there is no type of mail "worker-done", did you mean "worker_done"?`,
 		"mode = 'auto'\n[mail.HELP]\nwork = 'clsoe'":          `custos.toml:3: [mail.HELP] work: "clsoe" is none of add, close, reopen, release, did you mean "close"?`,
 		"[mail.bounce]\nwork = 'close'":                       `there is no type of mail "bounce"`,
-		"[mail.HELP]":                                         "it says neither work nor trigger",
-		"[mail.HELP]\ntrigger = 'a:b'":                        `"a:b" is no name of a trigger`,
-		"[mail.HELP]\nwrok = 'close'":                         `wrok`,
+		"[mail.HELP]":                                         "it says neither work, trigger nor merge",
+		"[mail.merge_ready]\nmerge = ''":                      "",
+		"[mail.merge_ready]\nmerge = 'shop'\n[merge.shop]\nrepo = '/r'\ntarget = 'main'\n[[merge.shop.gate]]\nname = 'x'\nrun = ['true']": "",
+		"[mail.merge_ready]\nmerge = 'shpo'\n[merge.shop]\nrepo = '/r'\ntarget = 'main'\n[[merge.shop.gate]]\nname = 'x'\nrun = ['true']": `there is no [merge.shpo], did you mean "shop"?`,
+		"[mail.HELP]\ntrigger = 'a:b'": `"a:b" is no name of a trigger`,
+		"[mail.HELP]\nwrok = 'close'":  `wrok`,
 	} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "custos.toml")

@@ -70,9 +70,9 @@ func dies(when string) string {
 fi`
 }
 
-func newMergeTown(t *testing.T, batch int, wait string) *mergeTown {
+func newMergeTown(t *testing.T, batch int, wait string, more ...string) *mergeTown {
 	t.Helper()
-	w := &mergeTown{town: foundTown(t, "")}
+	w := &mergeTown{town: foundTown(t, strings.Join(more, ""))}
 	at := strings.NewReplacer("DIR", w.dir, "GIT", realGit(t))
 	text := fmt.Sprintf(mergeGate, batch, wait, dies("begins"), dies("ends"))
 	file := filepath.Join(w.dir, "custos.toml")

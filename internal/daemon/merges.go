@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"custos/internal/catalog"
@@ -15,6 +17,9 @@ type mergePort struct{ *system }
 
 // Queues implements control.Merges.
 func (p mergePort) Queues() []fleet.MergeQueue { return p.workers.Merges }
+
+// OfMail implements control.Merges.
+func (p mergePort) OfMail(of fleet.MailType) fleet.MailAction { return p.mail[of] }
 
 // Place implements control.Merges.
 func (p mergePort) Place(dir string) (repo, branch string) {
@@ -33,6 +38,19 @@ func (p mergePort) Tip(ctx context.Context, q fleet.MergeQueue, branch string) (
 // Diff implements control.Merges.
 func (p mergePort) Diff(ctx context.Context, q fleet.MergeQueue, i fleet.MergeItem) (string, error) {
 	return git.NewWriter(git.New(git.Options{}), git.WriterOptions{}).BranchDiff(ctx, fleet.RawPath(q.Repo), q.Remote, q.Target, i.Source, i.Commit)
+}
+
+// mergeQueue is the queue that an item is in.
+func (s *system) mergeQueue(ctx context.Context, item string) (fleet.MergeQueue, error) {
+	past, err := s.recall(ctx)
+	m := ledger.Merge(past.Records, item)
+	if err != nil || m == nil {
+		return fleet.MergeQueue{}, cmp.Or(err, fmt.Errorf("there is no item %s of a merge queue", item))
+	}
+	if q := fleet.Find(s.workers.Merges, func(q *fleet.MergeQueue) bool { return q.Name == m.Queue }); q != nil {
+		return *q, nil
+	}
+	return fleet.MergeQueue{}, fmt.Errorf("custos.toml has no [merge.%s] any more", m.Queue)
 }
 
 // presets are the roles that come with Custos.

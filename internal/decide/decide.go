@@ -60,6 +60,7 @@ type request struct {
 	reg     *fleet.Registration // of the agent it is about; nil when that has none
 	unseen  string              // why its target is not known
 	run     *fleet.Run          // that asks for it, or whose session it is about; nil: none
+	merged  *fleet.MergeItem    // whose merge asks for it; nil: none
 	// notBefore is when the next attempt at a step is due.
 	notBefore fleet.Instant
 }
@@ -68,8 +69,10 @@ type request struct {
 func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.order.By) }
 
 // isConfigured says whether a run of a formula needs it, or a merge queue, which a person or
-// the configuration asked for.
-func (r *request) isConfigured() bool { return r.run != nil || r.wish.Target.Merge != nil }
+// the configuration asked for; or the merge of what a person added.
+func (r *request) isConfigured() bool {
+	return r.run != nil || r.wish.Target.Merge != nil || r.merged != nil && fleet.IsPerson(r.merged.By)
+}
 
 // isAsked says whether it was asked for already: a person ordered it, or it is configured. To
 // ask a judge is asked for by configuring one, with what may be spent on it.
@@ -244,6 +247,9 @@ func (p *pass) action(r *request) fleet.Action {
 	}
 	if r.order != nil {
 		a.Order, a.By, a.Dialog, a.Command = r.order.ID, r.order.By, r.order.Dialog, r.order.Command
+	}
+	if r.merged != nil {
+		a.By = r.merged.By
 	}
 	if t := r.wish.Target.Step; t != nil && t.Attempt > 0 {
 		a.Attempt = t.Attempt

@@ -26,6 +26,24 @@ func (p *pass) carryMerges() {
 		for n := range b.Groups {
 			p.carryGroup(b, &b.Groups[n])
 		}
+		for _, c := range ledger.MergeClosings(b.Queue, *p.past, *p.snap) {
+			p.closeMerged(c)
+		}
+	}
+	for _, name := range ledger.GoneQueues(p.policy.Merges, p.past.Records) {
+		if q := ledger.QueueAsItWas(*p.past, name); q.Repo != "" { // else nobody knows whose worktrees they are
+			b := ledger.NewMergeBook(q, *p.past, p.snap.At)
+			for n := range b.Groups {
+				p.clearGroup(b, &b.Groups[n])
+			}
+		}
+	}
+}
+
+// clearGroup wishes that what was made for a group that is decided goes.
+func (p *pass) clearGroup(b *ledger.MergeBook, g *fleet.MergeGroup) {
+	if !g.Over() && g.Decided() && g.Worktree != "" && !p.isUnderWay(g) && p.isRunOver(g.Run) && !p.hasMade(doClearMerge, g) {
+		p.judge(p.mergeRequest(b, g, doClearMerge, g.ID, "nothing of "+g.ID+" is needed any more: it is "+string(g.State)))
 	}
 }
 
@@ -36,13 +54,11 @@ func (p *pass) carryGroup(b *ledger.MergeBook, g *fleet.MergeGroup) {
 	switch {
 	case g.Over(), p.isUnderWay(g):
 	case g.Decided():
-		if g.Worktree != "" && p.isRunOver(g.Run) && !p.hasMade(doClearMerge, g) {
-			p.judge(p.mergeRequest(b, g, doClearMerge, g.ID, "nothing of "+g.ID+" is needed any more: it is "+string(g.State)))
-		}
+		p.clearGroup(b, g)
 	case b.Outdated(g) != "": // it is given up
 	case g.State == fleet.GroupBuilding && held == "" && !p.hasMade(doBuildMerge, g):
 		p.judge(p.mergeRequest(b, g, doBuildMerge, g.ID+"/"+strconv.Itoa(g.Runs+1), "it is next in merge queue "+b.Queue.Name))
-	case g.State == fleet.GroupGreen && held == "" && !p.hasMade(doLandMerge, g):
+	case g.State == fleet.GroupGreen && held == "" && b.UnseenPull(g) == "" && !p.hasMade(doLandMerge, g):
 		p.judge(p.mergeRequest(b, g, doLandMerge, g.ID, "the gates have passed on "+g.ID))
 	}
 }

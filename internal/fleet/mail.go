@@ -72,6 +72,10 @@ type Mail struct {
 type MailAction struct {
 	Work    string `json:"work,omitempty"`    // add, close, reopen or release: what becomes of the work that it is about
 	Trigger string `json:"trigger,omitempty"` // name of the trigger that it is
+	// Merge is the merge queue that the branch it names is added to, when it is handed in; empty:
+	// none, unless the type is merge_ready and nothing is said of that.
+	Merge   string `json:"merge,omitempty"`
+	NoMerge bool   `json:"no_merge,omitempty"` // it is said that it is added to none
 }
 
 // MailCopy is a mail as one reader has it.

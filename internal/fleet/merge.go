@@ -23,7 +23,7 @@ type MergeItem struct {
 	Commit   string     `json:"commit"` // that it stood at: this is merged, and nothing else
 	Title    string     `json:"title,omitempty"`
 	Project  string     `json:"project,omitempty"`
-	Work     []Ref      `json:"work,omitempty"`  // what is closed once it is merged
+	Work     []Ref      `json:"work,omitempty"`  // what is closed once it is merged, in whichever tracker
 	Agent    string     `json:"agent,omitempty"` // its author, where that is an agent
 	Priority Priority   `json:"priority"`
 	Needs    []string   `json:"needs,omitempty"` // IDs of items that are merged before it
@@ -35,7 +35,19 @@ type MergeItem struct {
 	Reviewed string     `json:"reviewed,omitempty"` // commit that a person has released in spite of its review, or without one
 	By       string     `json:"by"`
 	At       Instant    `json:"at"`
-	Since    Instant    `json:"since"` // of this state
+	Since    Instant    `json:"since"`            // of this state
+	Waits    string     `json:"waits,omitempty"`  // why it is not taken up, though it waits: as its pull request was last seen
+	Unseen   bool       `json:"unseen,omitempty"` // that is for want of a look
+	// Settled is the work of other trackers, and the pull requests, of which nothing more becomes
+	// by its merge.
+	Settled  []MergeSettled `json:"settled,omitempty"`
+	OpenTold bool           `json:"open_told,omitempty"` // its author was told what is open though it is merged
+}
+
+// MergeSettled is work of another tracker that an item named, once that is merged.
+type MergeSettled struct {
+	Ref  Ref    `json:"ref"`
+	Left string `json:"left,omitempty"` // why it was left open; empty: it is closed
 }
 
 // Over says whether nothing more becomes of it.

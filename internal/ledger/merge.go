@@ -54,21 +54,23 @@ func AddMerge(all fleet.Records, i fleet.MergeItem, by string, at fleet.Instant)
 	}
 	i.Title = fleet.Line(i.Title, longestTitle)
 	i.State, i.By, i.At, i.Since = fleet.MergeWaiting, by, at, at
+	i = withPulls(i)
 	return i, mergeNeeds(all, i)
 }
 
-// mergeWork refuses work that does not exist, that is closed, and that another agent has: it
-// would be closed with the merge.
+// mergeWork refuses work of this ledger that does not exist, that is closed, and that another agent
+// has: it would be closed with the merge.
 func mergeWork(all fleet.Records, refs []fleet.Ref, by string) error {
 	const what = "add to the merge queue"
 	self, isAgent := fleet.AgentOf(by)
 	for _, r := range refs {
 		w := Work(all, r)
-		switch {
-		case w == nil && isOwnWork(r):
-			return Unfit(what, "there is no work %s", fleet.Line(string(r), 80))
+		switch of := r.Tracker(); {
+		case of == fleet.TrackerUnknown:
+			return Unfit(what, "no tracker is known that keeps %s", fleet.Line(string(r), 80))
+		case of != fleet.TrackerOwn: // MayCloseByMerge has looked at it
 		case w == nil:
-			return Unfit(what, "%s is not kept in this ledger: its own tracker has to close it", fleet.Line(string(r), 80))
+			return Unfit(what, "there is no work %s", fleet.Line(string(r), 80))
 		case w.State == fleet.WorkClosed:
 			return Unfit(what, "work %s is closed: custos work reopen %s", r, r)
 		case isAgent && w.Agent != "" && w.Agent != self:
@@ -76,10 +78,6 @@ func mergeWork(all fleet.Records, refs []fleet.Ref, by string) error {
 		}
 	}
 	return nil
-}
-
-func isOwnWork(r fleet.Ref) bool {
-	return len(r) > 1 && r[0] == 'w' && strings.Trim(string(r[1:]), "0123456789") == ""
 }
 
 // addedAgain is a branch that is in the queue, as somebody adds it once more.
@@ -91,8 +89,9 @@ func addedAgain(all fleet.Records, was, i fleet.MergeItem, by string, at fleet.I
 		return was, Unfit("add to the merge queue", "%s is held: %s", was.ID, was.Why)
 	}
 	out := was
-	if len(i.Work) > 0 {
-		out.Work = i.Work
+	if len(i.Work) > 0 { // who names what is closed has it closed
+		out.Work, out.By = i.Work, by
+		out = withPulls(out)
 	}
 	out.Needs = slices.DeleteFunc(slices.Clone(was.Needs), func(id string) bool { // who adds it anew wants it without
 		n := Merge(all, id)

@@ -228,6 +228,8 @@ func (b *MergeBook) Outdated(g *fleet.MergeGroup) string {
 			return m.ID + " has moved to another commit"
 		case b.Unreviewed(i) != "":
 			return m.ID + " is not to be merged yet: " + b.Unreviewed(i)
+		case i.Waits != "" && !i.Unseen:
+			return m.ID + " waits: " + i.Waits
 		}
 	}
 	if g.State != fleet.GroupBuilding {
@@ -257,6 +259,8 @@ func MergeBarred(past fleet.Past, t fleet.MergeTarget, at fleet.Instant) string 
 		return g.ID + " is " + string(g.State)
 	case held != "":
 		return "the queue is held by " + by + ": " + held
+	case b.UnseenPull(g) != "":
+		return b.UnseenPull(g)
 	}
 	return b.Outdated(g)
 }
@@ -332,7 +336,7 @@ func (b *MergeBook) Waiting() []fleet.MergeItem {
 func (b *MergeBook) inOrder() []fleet.MergeItem {
 	list := []fleet.MergeItem{}
 	for _, i := range b.Items {
-		if i.State == fleet.MergeWaiting && b.Unreviewed(&i) == "" {
+		if i.State == fleet.MergeWaiting && i.Waits == "" && b.Unreviewed(&i) == "" {
 			list = append(list, i)
 		}
 	}
@@ -414,6 +418,9 @@ func (b *MergeBook) Position(id string) int {
 func (b *MergeBook) Why(i *fleet.MergeItem) string {
 	if i.State != fleet.MergeWaiting {
 		return i.Why
+	}
+	if i.Waits != "" {
+		return i.Waits
 	}
 	if review := b.Unreviewed(i); review != "" {
 		return review

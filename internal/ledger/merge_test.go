@@ -55,7 +55,8 @@ func TestAddMergeRefuses(t *testing.T) {
 		"mq4 was withdrawn":                        {Source: "x", Commit: "c", Needs: []string{"mq4"}},
 		"agent b2 has w1":                          {Source: "x", Commit: "c", Work: []fleet.Ref{"w1"}},
 		"work w2 is closed":                        {Source: "x", Commit: "c", Work: []fleet.Ref{"w2"}},
-		"shop#3 is not kept in this ledger":        {Source: "x", Commit: "c", Work: []fleet.Ref{"shop#3"}},
+		"there is no work w3":                      {Source: "x", Commit: "c", Work: []fleet.Ref{"w3"}},
+		"no tracker is known that keeps jira-17":   {Source: "x", Commit: "c", Work: []fleet.Ref{"jira-17"}},
 		"it names no branch":                       {Source: "x"},
 	} {
 		i.Queue = "q"

@@ -7,7 +7,7 @@ import (
 )
 
 // Named is the work of other trackers that records name: what somebody waits for,
-// and what convoys have. A tracker must be asked for it when it lists it no more.
+// what convoys have, and what a merge closes. A tracker must be asked for it when it lists it no more.
 func Named(all fleet.Records) (out []fleet.Ref) {
 	add := func(r fleet.Ref) {
 		if t := r.Tracker(); t != fleet.TrackerOwn && t != fleet.TrackerUnknown {
@@ -30,6 +30,13 @@ func Named(all fleet.Records) (out []fleet.Ref) {
 	for _, g := range all.Gates {
 		if g.State == fleet.GateOpen && g.Of != "" {
 			add(g.Of)
+		}
+	}
+	for i := range all.Merges {
+		if m := &all.Merges[i]; m.State != fleet.MergeWithdrawn {
+			for _, r := range unsettled(m) {
+				add(r)
+			}
 		}
 	}
 	slices.Sort(out)

@@ -68,11 +68,14 @@ func NewTrackers(past fleet.Past, snap fleet.Snapshot) Trackers {
 func (t Trackers) look(of fleet.Tracker, s fleet.Sight) {
 	switch {
 	case s.Status == fleet.StatusAbsent:
-		t.blind[of] = "there is no such tracker here"
+		t.blind[of] = noTracker
 	case !s.Fresh():
 		t.blind[of] = strings.TrimSuffix("its tracker is not seen now: "+s.Why, ": ")
 	}
 }
+
+// noTracker is why work of a tracker that is not configured is not seen.
+const noTracker = "there is no such tracker here"
 
 // Seen returns a piece of work as it is shown now.
 func (t Trackers) Seen(r fleet.Ref) Seen {

@@ -18,6 +18,8 @@ func (merging) Queues() []fleet.MergeQueue {
 	return []fleet.MergeQueue{{Name: "shop", Repo: "/src/shop", Target: "main", Remote: "origin", Project: "shop", Batch: 8, Gates: []fleet.MergeGate{{Name: "check"}}}}
 }
 
+func (merging) OfMail(fleet.MailType) fleet.MailAction { return fleet.MailAction{} }
+
 func (merging) Place(dir string) (repo, branch string) {
 	if dir == "/src/shop" || strings.HasPrefix(dir, "/trees/") {
 		return "/src/shop/.git", strings.TrimPrefix(dir, "/trees/")

@@ -20,6 +20,18 @@ func MergeQueue(b *ledger.MergeBook) api.MergeQueue {
 	return v
 }
 
+// GoneQueue is a merge queue that is not configured any more as it is shown: how many items of it are not over, and
+// which worktrees of its groups are left.
+func GoneQueue(past fleet.Past, name string) api.MergeQueue {
+	v := api.MergeQueue{Name: name, Gone: true, Repo: ledger.QueueAsItWas(past, name).Repo, Gates: []string{}, Left: ledger.MergeLeftovers(past.Records, name)}
+	for i := range past.Records.Merges {
+		if m := &past.Records.Merges[i]; m.Queue == name && !m.Over() {
+			v.Waiting++
+		}
+	}
+	return v
+}
+
 // Merge is an item of a merge queue as it is shown; of a queue that is not configured any more nothing follows.
 func Merge(m *fleet.MergeItem, b *ledger.MergeBook) api.Merge {
 	v := api.Merge{ID: m.ID, Queue: m.Queue, Source: m.Source, Commit: m.Commit, Title: m.Title, Project: m.Project, Work: refs(m.Work), Agent: m.Agent, Priority: string(m.Priority),

@@ -25,6 +25,9 @@ func (x *Action) deed(a fleet.Action, t target, p Project) (deed, error) {
 	if x.do == CloseIssue || x.do == ReopenIssue {
 		return x.moving(a, t, p)
 	}
+	if x.do == ClosePull {
+		return x.closingPull(a, t, p)
+	}
 	if x.do == Comment {
 		text := strings.TrimSpace(fleet.Redact(fleet.Text(a.Text)))
 		if text == "" {

@@ -1,5 +1,6 @@
 // Package forgewrite holds the actions "comment", "label" and "assign" on an issue
-// or a pull request, and "close-issue" and "reopen-issue". Each looks again before it writes, does what is not done yet,
+// or a pull request, "close-issue" and "reopen-issue", and "close-pull" on a pull request that is merged
+// though its forge does not see it. Each looks again before it writes, does what is not done yet,
 // and looks once more afterwards; done twice, it is done once.
 package forgewrite
 
@@ -21,6 +22,7 @@ import (
 //	label     what to put on and take off: "-in-progress, +ready"
 //	assign    to whom, and from whom: "+ann, -bob"; "-*" from all
 //	close-issue, reopen-issue   why, which is said under it first; or nothing
+//	close-pull                  the same
 //
 // ready, in-progress and blocked stand for the labels that the project calls so.
 const (
@@ -30,10 +32,11 @@ const (
 
 	CloseIssue  = "close-issue"
 	ReopenIssue = "reopen-issue"
+	ClosePull   = "close-pull"
 )
 
 // Names lists them.
-func Names() []string { return []string{Comment, Label, Assign, CloseIssue, ReopenIssue} }
+func Names() []string { return []string{Comment, Label, Assign, CloseIssue, ReopenIssue, ClosePull} }
 
 // looker looks at one repository at the instant of acting. number is that of an
 // issue or of a pull request.
@@ -41,6 +44,8 @@ type looker interface {
 	Issue(ctx context.Context, number int) (forge.Issue, error)
 	// Said says whether a comment of our own carries the mark of key.
 	Said(ctx context.Context, number int, key string) (bool, error)
+	// Head is the newest commit of a pull request; "" while it is not open.
+	Head(ctx context.Context, number int) (string, error)
 }
 
 // writer changes it. What is so already is left as it is, and not done.
@@ -71,6 +76,9 @@ type Project struct {
 // Options say where it may be written.
 type Options struct {
 	Projects map[string]Project // by name of the section [forge.NAME]
+	// Landed says whether a commit is in the target that an item of a merge queue was merged into, as that
+	// is read now; nil: no pull request is closed.
+	Landed func(ctx context.Context, item, commit string) (bool, error)
 }
 
 // Action implements act.Action for one of them.
@@ -155,7 +163,7 @@ func (p Project) ready(ctx context.Context, t target, d deed) error {
 	if err != nil {
 		return err
 	}
-	_, moves := d.(*moving)
+	_, moves := d.(interface{ moves() })
 	if !now.Open && !moves {
 		return fmt.Errorf("%s was closed since: %w", t.name, act.ErrRefused)
 	}

@@ -30,11 +30,23 @@ func (x *Action) moving(a fleet.Action, t target, p Project) (deed, error) {
 		return nil, fmt.Errorf("%s was not seen to be %s: %w", t.name, openWord(!m.open), act.ErrRefused)
 	}
 	if text := strings.TrimSpace(fleet.Redact(fleet.Text(a.Text))); text != "" {
-		// The action's ID: what is said of one closing is said again of the next one.
-		m.why = &saying{writer: p.Writer, number: t.number, key: x.do + ":" + a.ID, text: text}
+		m.why = &saying{writer: p.Writer, number: t.number, key: x.reasonKey(a, t), text: text}
 	}
 	return m, nil
 }
+
+// reasonKey is, of what somebody asks for, made of the action's ID: what is said of one closing is said
+// again of the next one. What a merge closes it closes once, however often that is tried.
+func (x *Action) reasonKey(a fleet.Action, t target) string {
+	if a.For.Subject.Kind != fleet.KindMerge {
+		return x.do + ":" + a.ID
+	}
+	t.about = x.do + " " + a.Text
+	return keyOf(a, t)
+}
+
+// moves says that what is closed already is no obstacle to it.
+func (m *moving) moves() {}
 
 func openWord(open bool) string {
 	if open {

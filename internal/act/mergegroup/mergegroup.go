@@ -152,6 +152,16 @@ func (j *job) moved(ctx context.Context, i *fleet.MergeItem) (*fleet.MergeLeft, 
 	return nil, nil
 }
 
+// Has says whether the target of a queue, as it stands now, has a commit.
+func Has(ctx context.Context, q fleet.MergeQueue, commit string) (bool, error) {
+	j := &job{newBase(Options{}), fleet.MergeTarget{Queue: q}, fleet.RawPath(q.Repo)}
+	tip, err := j.tip(ctx)
+	if err != nil {
+		return false, err
+	}
+	return j.isIn(ctx, commit, tip)
+}
+
 func (j *job) item(id string) *fleet.MergeItem {
 	return fleet.Find(j.Items, func(i *fleet.MergeItem) bool { return i.ID == id })
 }

@@ -19,6 +19,17 @@ func (w *Writer) Open(ctx context.Context, number int, on bool) (bool, error) {
 	return true, wrap("open or close", number, w.changer.SetOpen(ctx, number, on))
 }
 
+// Head is the newest commit of a pull request; "" while it is not open.
+func (w *Writer) Head(ctx context.Context, number int) (string, error) {
+	list, err := w.look.Pulls(ctx)
+	for _, p := range list {
+		if p.Number == number {
+			return p.Head, wrap("look at the head of", number, err)
+		}
+	}
+	return "", wrap("look at the head of", number, err)
+}
+
 // SetOpen leaves the assignees out: an absent list is kept, an empty one is none.
 func (t *tea) SetOpen(ctx context.Context, number int, on bool) error {
 	c, err := t.api(ctx)

@@ -394,6 +394,9 @@ func (r *Repo) edit(req *http.Request, number int, i *Issue) reply {
 	if in.State != nil && *in.State == "closed" && r.s.Kind != "github" && r.waits(i) {
 		return r.s.refusal(http.StatusPreconditionFailed, "cannot close this issue because it still has open dependencies")
 	}
+	if p := r.Pulls[number]; in.State != nil && p != nil && p.Merged && r.s.Kind != "github" { // Gitea 1.18, routers/api/v1/repo/issue.go, EditIssue
+		return r.s.refusal(http.StatusPreconditionFailed, "cannot change state of this pull request, it was already merged")
+	}
 	if in.Assignees != nil {
 		if slices.ContainsFunc(*in.Assignees, r.stranger) {
 			return r.s.refusal(http.StatusUnprocessableEntity, "Assignee does not exist")

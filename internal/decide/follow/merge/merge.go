@@ -32,6 +32,12 @@ func Follow(p fleet.Pass) fleet.Follows {
 		c.follow()
 		out.Add(c.out)
 	}
+	for _, name := range ledger.GoneQueues(p.Policy.Merges, p.Past.Records) {
+		q := ledger.QueueAsItWas(p.Past, name)
+		c := &pass{Pass: p, queue: q, at: p.Snapshot.At, book: ledger.NewMergeBook(q, p.Past, p.Snapshot.At), items: map[string]*fleet.MergeItem{}}
+		c.abandon()
+		out.Add(c.out)
+	}
 	return out
 }
 
@@ -50,6 +56,8 @@ type pass struct {
 func (c *pass) follow() {
 	c.expire()
 	c.inVain()
+	c.pulls()
+	c.closings()
 	c.review()
 	for n := range c.book.Groups {
 		c.cleared(c.book.Groups[n])
@@ -59,6 +67,11 @@ func (c *pass) follow() {
 	} else if !c.blame() {
 		c.begin()
 	}
+	c.write()
+}
+
+// write has the items written down that this pass has changed.
+func (c *pass) write() {
 	for _, id := range c.order {
 		if now := c.items[id]; !reflect.DeepEqual(*c.book.Item(id), *now) {
 			c.out.Records.Merges = append(c.out.Records.Merges, *now)

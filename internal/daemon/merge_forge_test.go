@@ -1,0 +1,56 @@
+package daemon_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/sys/forgetest"
+)
+
+// A branch that was added for an issue of a forge, and as a pull request, lands; the daemon is killed as the target has
+// moved, before anything of that is written down. Another one closes the issue, and says once why.
+func TestMergeClosesAnIssueAfterACrash(t *testing.T) {
+	forge := forgetest.New(t, "forgejo")
+	repo := forge.Repo("acme/shop")
+	repo.Open(12, time.Hour, forgetest.Issue{Title: "retry", Author: "ann", Labels: []string{"backlog"}})
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(forge.Account("custos-bot")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newMergeTown(t, 1, "0s", fmt.Sprintf("[forge.shop]\nkind = \"forgejo\"\nurl = %q\nrepo = \"acme/shop\"\ntoken_file = %q\n", forge.URL, token))
+	head := w.branch("retry", "f-retry", "good\n")
+	repo.Propose(7, time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "Retry", Author: "ann"}, Base: "main", Branch: "retry", Head: head})
+	var m api.Merge
+	var err error
+	await(t, func() string { return fmt.Sprintf("%v\n%s", err, w.said) }, func() bool { // once the forge was looked at
+		c := w.client()
+		defer c.Close()
+		m, err = c.AddMerge(t.Context(), api.MergeRequest{Branch: "shop!7", Work: []string{"shop#12"}})
+		return err == nil
+	})
+	if m.Source != "retry" || m.Commit != head || m.Title != "Retry" {
+		t.Errorf("%+v", m)
+	}
+	w.arm("after push")
+	if kills := w.killed(); kills != 1 {
+		t.Errorf("%d kills", kills)
+	}
+	var said []forgetest.Comment
+	open := true
+	await(t, func() string { told, _ := w.says("feed"); return told + w.said.String() }, func() bool {
+		forge.Change(func() { said, open = repo.Issues[12].Comments, repo.Issues[12].Closed.IsZero() })
+		return !open
+	})
+	if len(said) != 1 || !strings.HasPrefix(said[0].Body, "merged as ") || !strings.Contains(said[0].Body, " by "+m.ID+" into main") {
+		t.Errorf("%+v", said)
+	}
+	await(t, func() string { all, _ := w.items(); return fmt.Sprintf("%+v\n%s", all, w.said) }, func() bool {
+		all, _ := w.items()
+		return all["retry"].State == "merged" && strings.Contains(all["retry"].Why, "shop!7 is not closed yet: its forge may yet see by itself")
+	})
+}
