@@ -205,3 +205,7 @@ func TestListOfAQueueThatIsGone(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
+
+func (y *yard) Diff(context.Context, fleet.MergeQueue, fleet.MergeItem) (string, error) {
+	return "", nil
+}
