@@ -56,7 +56,7 @@ func TestCloseMerged(t *testing.T) {
 		}},
 		"under way":       {"ann", "-", func(w *world) { w.past.Actions = []fleet.ActionRecord{attempt(time.Minute, "")} }},
 		"done":            {"ann", "-", func(w *world) { w.past.Actions = []fleet.ActionRecord{attempt(time.Minute, fleet.ResultDone)} }},
-		"settled":         {"ann", "-", func(w *world) { w.past.Records.Merges[0].Settled = []fleet.MergeSettled{{Ref: "shop#12"}} }},
+		"settled":         {"ann", "-", func(w *world) { w.past.Records.Merges[0].Settled = []fleet.MergeElsewhere{{Ref: "shop#12"}} }},
 		"another queue":   {"ann", "-", func(w *world) { w.policy.Merges[0].Name = "r" }},
 		"failed long ago": {"ann", "", func(w *world) { w.past.Actions = []fleet.ActionRecord{attempt(time.Hour, fleet.ResultFailed)} }},
 		"failed too often": {"ann", "5 of 5", func(w *world) {

@@ -40,12 +40,12 @@ type MergeItem struct {
 	Unseen   bool       `json:"unseen,omitempty"` // that is for want of a look
 	// Settled is the work of other trackers, and the pull requests, of which nothing more becomes
 	// by its merge.
-	Settled  []MergeSettled `json:"settled,omitempty"`
+	Settled  []MergeElsewhere `json:"settled,omitempty"`
 	OpenTold bool           `json:"open_told,omitempty"` // its author was told what is open though it is merged
 }
 
-// MergeSettled is work of another tracker that an item named, once that is merged.
-type MergeSettled struct {
+// MergeElsewhere is work of another tracker that an item named, once that is merged.
+type MergeElsewhere struct {
 	Ref  Ref    `json:"ref"`
 	Left string `json:"left,omitempty"` // why it was left open; empty: it is closed
 }

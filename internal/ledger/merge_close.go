@@ -78,7 +78,7 @@ func MergeClosings(q fleet.MergeQueue, past fleet.Past, snap fleet.Snapshot) (ou
 func unsettled(i *fleet.MergeItem) (out []fleet.Ref) {
 	for _, r := range i.Work {
 		of := r.Tracker()
-		settled := slices.ContainsFunc(i.Settled, func(s fleet.MergeSettled) bool { return s.Ref == r })
+		settled := slices.ContainsFunc(i.Settled, func(s fleet.MergeElsewhere) bool { return s.Ref == r })
 		if of != fleet.TrackerOwn && of != fleet.TrackerUnknown && !settled {
 			out = append(out, r)
 		}
@@ -159,6 +159,6 @@ func closedBy(past fleet.Past, i *fleet.MergeItem, r fleet.Ref) (newest *fleet.R
 // SettleMerge returns an item as it is once nothing more becomes of what it names; left says why that is
 // open.
 func SettleMerge(i fleet.MergeItem, r fleet.Ref, left string) fleet.MergeItem {
-	i.Settled = append(slices.Clone(i.Settled), fleet.MergeSettled{Ref: r, Left: fleet.Line(left, 200)})
+	i.Settled = append(slices.Clone(i.Settled), fleet.MergeElsewhere{Ref: r, Left: fleet.Line(left, 200)})
 	return i
 }

@@ -28,17 +28,17 @@ func ReadyBranch(subject, body string) string {
 		Branch string `json:"branch"`
 	}
 	if start := strings.IndexByte(body, '{'); start >= 0 && json.NewDecoder(strings.NewReader(body[start:])).Decode(&payload) == nil && payload.Branch != "" {
-		return named(payload.Branch)
+		return branchNamed(payload.Branch)
 	}
 	for _, found := range [][]string{branchLine.FindStringSubmatch(body), readyBranch.FindStringSubmatch(subject)} {
 		if found != nil {
-			return named(found[1])
+			return branchNamed(found[1])
 		}
 	}
 	return ""
 }
 
 // named is a name without the end of the sentence that it stands in, and without quotes.
-func named(branch string) string {
+func branchNamed(branch string) string {
 	return strings.Trim(fleet.Line(strings.Trim(branch, " \t\r\n"), 200), "`'\".,;")
 }

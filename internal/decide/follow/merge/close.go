@@ -36,7 +36,7 @@ func (c *pass) closing(id string, list []ledger.MergeClosing) {
 		}
 	}
 	i.Why = fleet.Line(c.openWords(i, list), 400)
-	left := slices.ContainsFunc(i.Settled, func(s fleet.MergeSettled) bool { return s.Left != "" })
+	left := slices.ContainsFunc(i.Settled, func(s fleet.MergeElsewhere) bool { return s.Left != "" })
 	if i.OpenTold || i.Why == "" || !(left && open == 0) && !c.out.Passed(c.at, i.Since, stillOpen) {
 		return
 	}
