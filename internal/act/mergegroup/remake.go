@@ -3,12 +3,10 @@ package mergegroup
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +16,7 @@ import (
 	"custos/internal/act"
 	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/sys/git"
 	"custos/internal/sys/shim"
 )
@@ -113,25 +112,15 @@ func (r *building) remakeBy(ctx context.Context, n int, w git.WorktreePlan, tree
 	return made, "", nil
 }
 
-// making is the run that a command is a step of. It has no record: its folder has all of it. What belongs to it is ended by
-// its name wherever it runs, so another Custos of the same user, with a queue of the same name, calls it otherwise.
-func making(q fleet.MergeQueue, g fleet.MergeGroup) fleet.Run {
-	id := fmt.Sprintf("merge-%s-%s-anew-%.4x", q.Name, g.ID, sha256.Sum256([]byte(q.Runs)))
-	return fleet.Run{ID: id, Formula: "merge/" + q.Name, Project: q.Project, By: fleet.ByCustos, Mode: fleet.RunSteps, Parallel: 1, Dir: path.Join(q.Runs, id)}
-}
-
 // command runs a command in a folder (raw), ends all that is left of it, and says how it failed; "" where it has ended
 // with status 0.
 func (r *building) command(ctx context.Context, n int, dir string) (failed string, err error) {
-	m, run := r.Queue.Regenerate[n], making(r.Queue, r.Group)
-	step := fleet.RunStep{ID: "anew-" + strconv.Itoa(n+1), Do: fleet.StepRun, Argv: m.Argv, Timeout: m.Timeout, Env: m.Env}
-	run.Work, run.Steps = fleet.Path(dir), []fleet.RunStep{step}
-	t := &fleet.StepTarget{Run: run, Step: step.ID, Attempt: 1}
-	for isThere(run.StepDir(step.ID, t.Attempt)) {
+	m, t := r.Queue.Regenerate[n], ledger.MakeAnew(r.Queue, r.Group, n, fleet.Path(dir))
+	for t.Attempt = 1; isThere(t.Run.StepDir(t.Step, t.Attempt)); {
 		t.Attempt++
 	}
-	folder := run.StepDir(step.ID, t.Attempt)
-	err = doStep(ctx, r.o.Start, fleet.Action{Do: "run-step", Target: fleet.Target{Step: t}})
+	folder := t.Run.StepDir(t.Step, t.Attempt)
+	err = doStep(ctx, r.o.Start, fleet.Action{Do: "run-step", Target: fleet.Target{Step: &t}})
 	if errors.Is(err, shim.ErrFailed) {
 		return "could not be started: " + fleet.Redact(fleet.Line(err.Error(), 200)), nil
 	}
@@ -142,7 +131,7 @@ func (r *building) command(ctx context.Context, n int, dir string) (failed strin
 		})
 	}
 	ended := shim.ReadExit(folder) // of itself
-	if err = errors.Join(err, r.end(ctx, t)); err == nil {
+	if err = errors.Join(err, r.end(ctx, &t)); err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -200,12 +189,12 @@ func isThere(path string) bool {
 
 // makers are the attempts at commands that were ever begun for the group.
 func (j *job) makers() (list []*fleet.StepTarget) {
-	run := making(j.Queue, j.Group)
-	entries, _ := os.ReadDir(run.StepsDir())
+	of := ledger.MakeAnew(j.Queue, j.Group, -1, "")
+	entries, _ := os.ReadDir(of.Run.StepsDir())
 	for _, e := range entries {
 		dot := strings.LastIndexByte(e.Name(), '.')
 		if n, err := strconv.Atoi(e.Name()[dot+1:]); dot > 0 && err == nil {
-			list = append(list, &fleet.StepTarget{Run: run, Step: e.Name()[:dot], Attempt: n})
+			list = append(list, &fleet.StepTarget{Run: of.Run, Step: e.Name()[:dot], Attempt: n})
 		}
 	}
 	slices.SortFunc(list, func(a, b *fleet.StepTarget) int {

@@ -20,6 +20,7 @@ import (
 	"custos/internal/act/mergegroup"
 	"custos/internal/act/runstep"
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 	"custos/internal/session"
 	"custos/internal/session/process"
 	"custos/internal/session/sessiontest"
@@ -240,10 +241,11 @@ func (r *remaking) cutOff(target *fleet.MergeTarget) (pids string) {
 	top := filepath.Join(fleet.RawPath(r.q.Dir), target.Group.ID+"-1")
 	r.Git(r.Top, "worktree", "add", "-q", "--detach", top)
 	pids = filepath.Join(r.Dir, "pids")
-	run := mergegroup.Making(target.Queue, target.Group)
-	run.Work = fleet.Path(top)
-	run.Steps = []fleet.RunStep{{ID: "anew-1", Do: fleet.StepRun, Argv: []string{"/bin/sh", "-ec", "echo half > go.sum; echo $$ > " + pids + "; exec sleep 600"}}}
-	acttest.Do(r.T.(*testing.T), r.start, fleet.Action{ID: "a", Do: runstep.Do, Target: fleet.Target{Step: &fleet.StepTarget{Run: run, Step: "anew-1", Attempt: 1}}})
+	q := target.Queue
+	q.Regenerate = []fleet.MergeRegenerate{{Argv: []string{"/bin/sh", "-ec", "echo half > go.sum; echo $$ > " + pids + "; exec sleep 600"}}}
+	t := ledger.MakeAnew(q, target.Group, 0, fleet.Path(top))
+	t.Attempt = 1
+	acttest.Do(r.T.(*testing.T), r.start, fleet.Action{ID: "a", Do: runstep.Do, Target: fleet.Target{Step: &t}})
 	r.awaits(r.T.Context(), pids)
 	return pids
 }
