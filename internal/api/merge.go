@@ -43,6 +43,15 @@ type MergeGroup struct {
 	Flaky  []string  `json:"flaky,omitempty"`  // gates that failed, and passed on the same tree
 	At     time.Time `json:"at"`
 	Since  time.Time `json:"since"`
+
+	Settled []MergeSettled `json:"settled,omitempty"` // conflicts of its items that were settled without their authors
+}
+
+// MergeSettled is what was settled of an item's conflicts.
+type MergeSettled struct {
+	Item     string   `json:"item"`
+	Again    []string `json:"again,omitempty"`    // files that were made anew
+	Recorded []string `json:"recorded,omitempty"` // files that were resolved as git rerere had recorded it
 }
 
 // MergeQueue is a merge queue as custos.toml says, and how it is.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -34,6 +35,17 @@ type mergeSection struct {
 	Ageing  string        `toml:"ageing" is:"duration 1m..7d"` // waiting for so long is one priority more
 	Review  string        `toml:"review"`                      // role of those who read a branch before it is tested
 	Rounds  *int          `toml:"rounds" is:"1..10"`           // of reviews of one item, before a person is asked; 2
+
+	Regenerate []regenerateSection `toml:"regenerate"`
+	Rerere     bool                `toml:"rerere"` // whether resolutions that git has recorded are used again
+}
+
+// regenerateSection is one [[merge.NAME.regenerate]].
+type regenerateSection struct {
+	Files   []string `toml:"files"`                         // patterns of the files that the command makes
+	Run     []string `toml:"run"`                           // the command line
+	Timeout string   `toml:"timeout" is:"duration 1s..10m"` // 3m
+	Env     []string `toml:"env" is:"name"`                 // names of variables that are passed on
 }
 
 // isMergeID is what items and groups are called; isBranch what a branch is, as far as that is told
@@ -58,6 +70,10 @@ const (
 	mergeAgeing = 4 * time.Hour
 	gateTimeout = time.Hour
 	mergeRounds = 2 // what a third and a fourth round find is seldom worth their time
+
+	regenerateTimeout = 3 * time.Minute
+	// mostRegenerate is how long all commands of a queue may take together: a group is built while they run.
+	mostRegenerate = 10 * time.Minute
 )
 
 // Merges reads the sections [merge.NAME], in the order of their names; who reviews for them is one of roles.
@@ -127,10 +143,54 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 		return q, fmt.Errorf("repo: %w", err)
 	}
 	q.Repo = fleet.Path(filepath.Clean(repo))
-	if err := s.times(&q); err != nil {
+	if err := errors.Join(s.times(&q), s.regenerates(&q)); err != nil {
 		return q, err
 	}
+	q.Rerere = s.Rerere
 	return q, s.gates(&q)
+}
+
+// regenerates reads the commands that make files anew.
+func (s mergeSection) regenerates(q *fleet.MergeQueue) error {
+	var all time.Duration
+	for _, g := range s.Regenerate {
+		timeout, err := durationOr(g.Timeout, regenerateTimeout)
+		switch {
+		case err != nil:
+			return fmt.Errorf("regenerate: timeout: %w", err)
+		case len(g.Files) == 0:
+			return errors.New(`regenerate: files: want the files that it makes, like files = ["go.sum"]`)
+		case len(g.Run) == 0 || g.Run[0] == "":
+			return fmt.Errorf(`regenerate: run: want what makes %s anew, like run = ["go", "mod", "tidy"]`, fleet.Line(g.Files[0], 60))
+		case slices.ContainsFunc(g.Env, func(name string) bool { return strings.Contains(name, "=") }):
+			return errors.New("regenerate: env: want names of variables, never values")
+		}
+		for _, pattern := range g.Files {
+			if err := isFilePattern(pattern); err != nil {
+				return fmt.Errorf("regenerate: files: %w", err)
+			}
+		}
+		if all += time.Duration(timeout); all > mostRegenerate {
+			return fmt.Errorf("regenerate: timeout: all of them may take %s together, and these %s: a group is built while they run", mostRegenerate, all)
+		}
+		q.Regenerate = append(q.Regenerate, fleet.MergeRegenerate{Files: g.Files, Argv: g.Run, Timeout: timeout, Env: g.Env})
+	}
+	return nil
+}
+
+// isFilePattern refuses what names no file of a repository, and what names every one.
+func isFilePattern(pattern string) error {
+	shown := fleet.Line(pattern, 60)
+	_, bad := path.Match(pattern, "")
+	switch {
+	case bad != nil:
+		return fmt.Errorf("%q is no pattern: its bracket has no end", shown)
+	case pattern == "" || pattern != path.Clean(pattern) || path.IsAbs(pattern) || pattern == ".." || strings.HasPrefix(pattern, "../"):
+		return fmt.Errorf("%q is no path from the top of the repository, like \"gen/*.pb.go\"", shown)
+	case strings.Trim(pattern, "*?/.") == "":
+		return fmt.Errorf("%q names every file: name those that are made", shown)
+	}
+	return nil
 }
 
 func (s mergeSection) times(q *fleet.MergeQueue) (err error) {
@@ -196,9 +256,16 @@ func mergeMakers() []actionMaker {
 		launcher, err := w.launcher()
 		return mergegroup.Options{Room: launcher.Room, Barred: w.MergeBarred}, err
 	}
+	making := func(w *World) (mergegroup.Options, error) {
+		o, err := options(w)
+		var errs [2]error
+		o.Start, errs[0] = newRunStep(w)
+		o.End, errs[1] = newEndStep(w)
+		return o, errors.Join(err, errs[0], errs[1])
+	}
 	return []actionMaker{
-		{mergegroup.Build, "", func(w *World) (act.Action, error) { o, err := options(w); return mergegroup.NewBuilder(o), err }},
+		{mergegroup.Build, "", func(w *World) (act.Action, error) { o, err := making(w); return mergegroup.NewBuilder(o), err }},
 		{mergegroup.Land, "", func(w *World) (act.Action, error) { o, err := options(w); return mergegroup.NewLander(o), err }},
-		{mergegroup.Clear, "", func(w *World) (act.Action, error) { o, err := options(w); return mergegroup.NewClearer(o), err }},
+		{mergegroup.Clear, "", func(w *World) (act.Action, error) { o, err := making(w); return mergegroup.NewClearer(o), err }},
 	}
 }

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"custos/internal/agent"
 	"custos/internal/fleet"
@@ -67,19 +69,30 @@ func TestRoleMistakes(t *testing.T) {
 
 func TestMergeMistakes(t *testing.T) {
 	gate := "\n[[merge.x.gate]]\nname = 'a'\nrun = ['true']"
+	again := "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\n[[merge.x.regenerate]]\n"
 	for want, text := range map[string]string{
-		"there is no gate, and nothing is merged that none has passed": "[merge.x]\nrepo = '/a'\ntarget = 'main'",
-		`[merge.x] repo: want the folder of a repository`:              "[merge.x]\ntarget = 'main'" + gate,
-		`[merge.x] target: want the branch`:                            "[merge.x]\nrepo = '/a'" + gate,
-		"there are two called a":                                       "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + gate,
-		"a wants either run":                                           "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = 'a'",
-		"batch: 65 is not between 1 and 64":                            "[merge.x]\nrepo = '/a'\ntarget = 'main'\nbatch = 65" + gate,
-		"[merge.mq1] its name is one of an item":                       "[merge.mq1]\nrepo = '/a'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.mq1"),
-		`"refs/heads/main" is no name of a branch`:                     "[merge.x]\nrepo = '/a'\ntarget = 'refs/heads/main'" + gate,
-		`"-x" is no name of a branch`:                                  "[merge.x]\nrepo = '/a'\ntarget = '-x'" + gate,
-		"env: a wants names of variables":                              "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\nenv = ['A=B']",
-		"[merge.y] it has the target of [merge.x]":                     "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\n[merge.y]\nrepo = '/a/'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.y"),
-		`is no name: it has letters`:                                   "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = '../a'\nrun = ['true']",
+		"there is no gate, and nothing is merged that none has passed":                       "[merge.x]\nrepo = '/a'\ntarget = 'main'",
+		`[merge.x] repo: want the folder of a repository`:                                    "[merge.x]\ntarget = 'main'" + gate,
+		`[merge.x] target: want the branch`:                                                  "[merge.x]\nrepo = '/a'" + gate,
+		"there are two called a":                                                             "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + gate,
+		"a wants either run":                                                                 "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = 'a'",
+		"batch: 65 is not between 1 and 64":                                                  "[merge.x]\nrepo = '/a'\ntarget = 'main'\nbatch = 65" + gate,
+		"[merge.mq1] its name is one of an item":                                             "[merge.mq1]\nrepo = '/a'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.mq1"),
+		`"refs/heads/main" is no name of a branch`:                                           "[merge.x]\nrepo = '/a'\ntarget = 'refs/heads/main'" + gate,
+		`"-x" is no name of a branch`:                                                        "[merge.x]\nrepo = '/a'\ntarget = '-x'" + gate,
+		"env: a wants names of variables":                                                    "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\nenv = ['A=B']",
+		"[merge.y] it has the target of [merge.x]":                                           "[merge.x]\nrepo = '/a'\ntarget = 'main'" + gate + "\n[merge.y]\nrepo = '/a/'\ntarget = 'main'" + strings.ReplaceAll(gate, "merge.x", "merge.y"),
+		`[merge.x] regenerate: files: want the files that it makes`:                          again + "run = ['a']",
+		`[merge.x] regenerate: run: want what makes go.sum anew`:                             again + "files = ['go.sum']",
+		`regenerate: files: "../go.sum" is no path from the top`:                             again + "files = ['../go.sum']\nrun = ['a']",
+		`regenerate: files: "/go.sum" is no path from the top`:                               again + "files = ['/go.sum']\nrun = ['a']",
+		`regenerate: files: "gen/[a" is no pattern`:                                          again + "files = ['gen/[a']\nrun = ['a']",
+		`regenerate: files: "**/*" names every file`:                                         again + "files = ['go.sum', '**/*']\nrun = ['a']",
+		`regenerate: env: want names of variables`:                                           again + "files = ['a']\nrun = ['a']\nenv = ['A=B']",
+		`custos.toml:8: [merge.x.regenerate.0] timeout: 11m is too long: the most is 10m`:    again + "timeout = '11m'",
+		`regenerate: timeout: all of them may take 10m0s together, and these 12m0s`:          again + "files = ['a']\nrun = ['a']\ntimeout = '6m'" + strings.Repeat("\n[[merge.x.regenerate]]\nfiles = ['a']\nrun = ['a']\ntimeout = '6m'", 1),
+		`custos.toml:8: unknown key "file" in [merge.x.regenerate.0], did you mean "files"?`: again + "file = ['a']",
+		`is no name: it has letters`:                                                         "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = '../a'\nrun = ['true']",
 	} {
 		_, err := Merges(loaded(t, text))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -89,6 +102,19 @@ func TestMergeMistakes(t *testing.T) {
 	q, err := Merges(loaded(t, "[merge.x]\nrepo = '~/a'\ntarget = 'main'"+gate))
 	if err != nil || q[0].Remote != "origin" || q[0].Batch != 8 || q[0].Digest == "" || q[0].Project != "x" || !strings.HasSuffix(q[0].Repo, "/a") {
 		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+func TestMergeConflictKeys(t *testing.T) {
+	text := "[merge.x]\nrepo = '/a'\ntarget = 'main'\nrerere = true\n[[merge.x.gate]]\nname = 'a'\nrun = ['true']\n" +
+		"[[merge.x.regenerate]]\nfiles = ['go.sum', 'gen/*.pb.go', '**/package-lock.json']\nrun = ['go', 'mod', 'tidy']\nenv = ['GOPROXY']\n"
+	q, err := Merges(loaded(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fleet.MergeRegenerate{Files: []string{"go.sum", "gen/*.pb.go", "**/package-lock.json"}, Argv: []string{"go", "mod", "tidy"}, Timeout: fleet.Duration(3 * time.Minute), Env: []string{"GOPROXY"}}
+	if !q[0].Rerere || len(q[0].Regenerate) != 1 || !reflect.DeepEqual(q[0].Regenerate[0], want) {
+		t.Errorf("%+v", q[0])
 	}
 }
 

@@ -29,7 +29,7 @@ const graphBytes = 32 << 10
 func runMakers() []actionMaker {
 	return []actionMaker{
 		{runstep.Do, "", newRunStep},
-		{endstep.Do, "", func(w *World) (act.Action, error) { return endstep.New(endstep.Options{Boot: w.From.Boot}) }},
+		{endstep.Do, "", newEndStep},
 		{preparerun.Do, "", newPrepareRun},
 		{runlock.DoHold, "", func(w *World) (act.Action, error) { o, err := w.runLocks(); return runlock.NewHold(o), err }},
 		{runlock.DoRelease, "", func(w *World) (act.Action, error) { o, err := w.runLocks(); return runlock.NewRelease(o), err }},
@@ -57,6 +57,10 @@ func newRunStep(w *World) (act.Action, error) {
 		}
 		return process.New(process.Options{Root: root, Shim: binary, Boot: w.From.Boot})
 	}}))
+}
+
+func newEndStep(w *World) (act.Action, error) {
+	return endstep.New(endstep.Options{Boot: w.From.Boot})
 }
 
 func newPrepareRun(w *World) (act.Action, error) {

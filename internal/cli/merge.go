@@ -156,10 +156,29 @@ func (a *app) mergeShow() *cobra.Command {
 func writeMerge(p *page, m api.Merge) {
 	p.head(flat(m.ID)+": "+flat(m.Source), flat(m.State))
 	p.known([][2]string{{"Title", m.Title}, {"Queue", m.Queue}, {"Commit", m.Commit}, {"Author", strings.TrimPrefix(m.By, "agent/")}, {"Priority", m.Priority}, {"Number", number(m.Position)},
-		{"Why", m.Why}, {"Conflicts in", strings.Join(m.Files, ", ")}, {"Needs", strings.Join(m.Needs, ", ")}, {"Closes", strings.Join(m.Work, ", ")}, {"Merged as", m.Merged},
+		{"Why", m.Why}, {"Conflicts in", strings.Join(m.Files, ", ")}, {"Made anew", settled(m, madeAnew)}, {"Resolved as recorded", settled(m, asRecorded)}, {"Needs", strings.Join(m.Needs, ", ")}, {"Closes", strings.Join(m.Work, ", ")}, {"Merged as", m.Merged},
 		{"Added", moment(m.At)}, {"So since", moment(m.Since)}})
 	writeGroups(p, m.Groups)
 }
+
+// settled names files of an item's conflicts that were settled when it was merged last.
+func settled(m api.Merge, how func(api.MergeSettled) []string) string {
+	for n := len(m.Groups) - 1; n >= 0; n-- {
+		if m.Groups[n].Commit == "" {
+			continue
+		}
+		for _, s := range m.Groups[n].Settled {
+			if s.Item == m.ID {
+				return strings.Join(how(s), ", ")
+			}
+		}
+		break
+	}
+	return ""
+}
+
+func madeAnew(s api.MergeSettled) []string   { return s.Again }
+func asRecorded(s api.MergeSettled) []string { return s.Recorded }
 
 func writeGroups(p *page, groups []api.MergeGroup) {
 	if len(groups) == 0 {

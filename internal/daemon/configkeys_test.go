@@ -102,7 +102,7 @@ func marks() map[string]string {
 
 // lists are the sections that may stand several times.
 func lists() []string {
-	return []string{"agents.places", "kind.NAME.title", "kind.NAME.screen", "kind.NAME.dialog", "merge.NAME.gate"}
+	return []string{"agents.places", "kind.NAME.title", "kind.NAME.screen", "kind.NAME.dialog", "merge.NAME.gate", "merge.NAME.regenerate"}
 }
 
 // around is what else a section needs before one of its keys can be read.

@@ -75,6 +75,7 @@ func newMergeTown(t *testing.T, batch int, wait string, more ...string) *mergeTo
 	w := &mergeTown{town: foundTown(t, strings.Join(more, ""))}
 	at := strings.NewReplacer("DIR", w.dir, "GIT", realGit(t))
 	text := fmt.Sprintf(mergeGate, batch, wait, dies("begins"), dies("ends"))
+	text = strings.Replace(text, "[[merge.shop.gate]]", strings.Join(append(more, "[[merge.shop.gate]]"), "\n"), 1)
 	file := filepath.Join(w.dir, "custos.toml")
 	head, err := os.ReadFile(file)
 	if err == nil {

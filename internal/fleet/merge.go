@@ -41,7 +41,7 @@ type MergeItem struct {
 	// Settled is the work of other trackers, and the pull requests, of which nothing more becomes
 	// by its merge.
 	Settled  []MergeElsewhere `json:"settled,omitempty"`
-	OpenTold bool           `json:"open_told,omitempty"` // its author was told what is open though it is merged
+	OpenTold bool             `json:"open_told,omitempty"` // its author was told what is open though it is merged
 }
 
 // MergeElsewhere is work of another tracker that an item named, once that is merged.
@@ -88,6 +88,7 @@ type MergeGroup struct {
 	Failed   []string        `json:"failed,omitempty"` // gates that failed last
 	Flaky    []string        `json:"flaky,omitempty"`  // gates that failed, and passed on the same tree
 	Same     string          `json:"same,omitempty"`   // ID of the group whose verdict on the same tree it has
+	Settled  []MergeSettled  `json:"settled,omitempty"`
 	Cleared  string          `json:"cleared,omitempty"`
 	At       Instant         `json:"at"`
 	Since    Instant         `json:"since"` // of this state
@@ -153,6 +154,17 @@ type MergeQueue struct {
 	// Review is the role of those who read a branch before it is tested; empty: nobody does.
 	Review string `json:"review,omitempty"`
 	Rounds int    `json:"rounds,omitempty"` // of reviews of one item, before a person is asked
+	// Regenerate are the commands that make files anew which conflict.
+	Regenerate []MergeRegenerate `json:"regenerate,omitempty"`
+	Rerere     bool              `json:"rerere,omitempty"` // resolutions that git has recorded are used again
+}
+
+// MergeRegenerate is a command that makes files anew when they conflict.
+type MergeRegenerate struct {
+	Files   []string `json:"files"` // patterns of path.Match for each part of a path; ** is any number of parts
+	Argv    []string `json:"argv"`
+	Timeout Duration `json:"timeout"`
+	Env     []string `json:"env,omitempty"` // names of variables that are passed on
 }
 
 // MergeGate is a command that has to end with 0 before anything lands.
@@ -181,6 +193,16 @@ type MergeOutcome struct {
 	Worktree string      `json:"worktree,omitempty"`
 	Left     []MergeLeft `json:"left,omitempty"`     // items that are not in Commit
 	Declined string      `json:"declined,omitempty"` // why the remote will not have the commit
+	// Settled says of items in Commit which conflicts were settled.
+	Settled []MergeSettled `json:"settled,omitempty"`
+}
+
+// MergeSettled is an item whose conflicts were settled without its author. What lines are left of these files was not
+// asked.
+type MergeSettled struct {
+	ID       string   `json:"id"`
+	Again    []string `json:"again,omitempty"`    // files that were made anew
+	Recorded []string `json:"recorded,omitempty"` // files that were resolved as a person has once resolved them
 }
 
 // MergeLeft is an item that is not in what was built, and what is known of it instead.

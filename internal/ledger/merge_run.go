@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path"
 	"slices"
@@ -113,3 +114,17 @@ const (
 	endTimeout = "it took longer than "
 	endSignal  = "it ended by signal "
 )
+
+// MakeAnew is a command of a queue that makes files anew in a folder, the n-th, as the step of a run that is on no record;
+// without a command for n = -1. What belongs to a run is ended by its name wherever it runs, so another Custos of the same
+// user, with a queue of the same name, calls it otherwise.
+func MakeAnew(q fleet.MergeQueue, g fleet.MergeGroup, n int, dir string) fleet.StepTarget {
+	id := fmt.Sprintf("merge-%s-%s-anew-%.4x", q.Name, g.ID, sha256.Sum256([]byte(q.Runs)))
+	run := fleet.Run{ID: id, Formula: "merge/" + q.Name, Project: q.Project, By: fleet.ByCustos, Mode: fleet.RunSteps, Parallel: 1, Dir: path.Join(q.Runs, id), Work: dir}
+	if n < 0 {
+		return fleet.StepTarget{Run: run}
+	}
+	m := q.Regenerate[n]
+	run.Steps = []fleet.RunStep{{ID: fmt.Sprintf("anew-%d", n+1), Do: fleet.StepRun, Argv: m.Argv, Timeout: m.Timeout, Env: m.Env}}
+	return fleet.StepTarget{Run: run, Step: run.Steps[0].ID}
+}

@@ -53,6 +53,9 @@ func MergeGroup(g fleet.MergeGroup) api.MergeGroup {
 	for _, m := range g.Items {
 		v.Items = append(v.Items, m.ID)
 	}
+	for _, s := range g.Settled {
+		v.Settled = append(v.Settled, api.MergeSettled{Item: s.ID, Again: s.Again, Recorded: s.Recorded})
+	}
 	return v
 }
 

@@ -41,6 +41,7 @@ func (x *Builder) Commands(a fleet.Action) []fleet.Command {
 			out = append(out, fleet.Command{Argv: in("merge-tree", "--write-tree", commit, i.Commit), Note: "then commit-tree: " + i.ID + ", " + i.Source + "; no checkout is touched"})
 			commit = "<merge of " + i.ID + ">"
 		}
+		out = append(out, settlers(t)...)
 	}
 	return append(out, fleet.Command{Argv: in("worktree", "add", "--detach", fleet.Path(worktree(t)), commit), Note: "for the gates: " + gates(t.Queue)})
 }
@@ -81,6 +82,9 @@ func (r *building) Merged() *fleet.MergeOutcome { return &r.out }
 
 // Do implements act.Run.
 func (r *building) Do(ctx context.Context) error {
+	if err := r.endMakers(ctx); err != nil { // of a try that was cut off
+		return err
+	}
 	if r.Group.Commit == "" {
 		if err := r.merge(ctx); err != nil {
 			return err
@@ -108,6 +112,9 @@ func (r *building) merge(ctx context.Context) (err error) {
 	for n := range r.Items {
 		i := &r.Items[n]
 		left, err := r.add(ctx, i)
+		if err != nil || left != nil {
+			r.unsettle(i)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -132,7 +139,7 @@ var errUnread = errors.New("it is not known where its branch stands")
 
 // at is the state of an item that could not be merged for an error.
 func at(err error) fleet.MergeState {
-	if errors.Is(err, errUnread) {
+	if errors.Is(err, errUnread) || errors.Is(err, errUnmade) {
 		return fleet.MergeWaiting
 	}
 	return fleet.MergeFailed
@@ -149,8 +156,14 @@ func (r *building) add(ctx context.Context, i *fleet.MergeItem) (*fleet.MergeLef
 	case left != nil:
 		return left, nil
 	}
+	why := ""
 	m, err := r.w.MergeCommits(ctx, r.repo, r.plan(r.out.Commit, i))
+	if err == nil && len(m.Conflicts) > 0 {
+		m, why, err = r.settled(ctx, i, m)
+	}
 	switch {
+	case errors.Is(err, errLater):
+		return &fleet.MergeLeft{ID: i.ID, State: fleet.MergeWaiting, Why: err.Error()}, nil
 	case errors.Is(err, git.ErrTooMuch) && m.Commit != "" && i.Accepted != i.Commit:
 		return &fleet.MergeLeft{ID: i.ID, State: fleet.MergeHeld, Why: fleet.MergeLoses + "or not: it is too large to tell"}, nil
 	case errors.Is(err, git.ErrRunsCode):
@@ -161,11 +174,13 @@ func (r *building) add(ctx context.Context, i *fleet.MergeItem) (*fleet.MergeLef
 	if left, err = r.judge(ctx, i, m); err != nil {
 		return nil, err
 	}
-	if left != nil && left.State == fleet.MergeConflict && len(r.placed) > 0 {
-		return r.conflicts(ctx, i, left)
-	}
-	if left == nil {
+	switch {
+	case left == nil:
 		r.out.Commit = m.Commit
+	case left.State == fleet.MergeConflict:
+		if left.Why += why; len(r.placed) > 0 {
+			return r.conflicts(ctx, i, left)
+		}
 	}
 	return left, nil
 }
@@ -254,6 +269,11 @@ func few(files []string) string {
 // item before it in this group: that one has to land first.
 func (r *building) conflicts(ctx context.Context, i *fleet.MergeItem, left *fleet.MergeLeft) (*fleet.MergeLeft, error) {
 	m, err := r.w.MergeCommits(ctx, r.repo, r.plan(r.out.Base, i))
+	if err == nil && len(m.Conflicts) > 0 && r.settles() {
+		var s git.Settled
+		s, err = r.w.Settle(ctx, r.repo, r.plan(r.out.Base, i), r.settling())
+		m.Commit = s.Tree // it may be settled there
+	}
 	if err != nil || m.Commit == "" {
 		return left, err
 	}
@@ -291,7 +311,7 @@ func (r *building) Verify(ctx context.Context) (string, error) {
 	if err != nil || head != r.out.Commit {
 		return "", fmt.Errorf("cannot verify: its worktree is at %.12s, not %.12s (%v)", head, r.out.Commit, err)
 	}
-	return fmt.Sprintf("built %.12s on %.12s, of %s", r.out.Commit, r.out.Base, fleet.Counted(len(r.Items)-len(r.out.Left), "item")), nil
+	return fmt.Sprintf("built %.12s on %.12s, of %s", r.out.Commit, r.out.Base, fleet.Counted(len(r.Items)-len(r.out.Left), "item")) + told(r.out.Settled), nil
 }
 
 // Close implements act.Run.

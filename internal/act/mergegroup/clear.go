@@ -58,7 +58,7 @@ func (x *Clearer) Prepare(ctx context.Context, a fleet.Action) (act.Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(made) == 0 && kept == "" {
+	if len(made) == 0 && kept == "" && len(j.makers()) == 0 {
 		return nil, fmt.Errorf("%w: nothing of it is left", act.ErrUnneeded)
 	}
 	return r, nil
@@ -93,6 +93,9 @@ func (r *clearing) made(ctx context.Context) (tops []string, err error) {
 
 // Do implements act.Run. One worktree that cannot be taken away keeps no other.
 func (r *clearing) Do(ctx context.Context) error {
+	if err := r.endMakers(ctx); err != nil {
+		return err
+	}
 	made, err := r.made(ctx)
 	for _, top := range made {
 		err = errors.Join(err, r.w.Discard(ctx, git.WorktreePlan{Repo: r.repo, Path: top}))

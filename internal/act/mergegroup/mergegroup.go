@@ -35,6 +35,9 @@ type Options struct {
 	// Barred says why a group is not to land at this very instant: its queue is held, an item was taken
 	// back. Nil: nothing is asked.
 	Barred func(ctx context.Context, t fleet.MergeTarget) (string, error)
+	// Start and End start a command and end all that is left of it, as the actions "run-step" and "end-step" do with
+	// those of gates. Nil: no file is made anew.
+	Start, End act.Action
 }
 
 type base struct {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	_ = os.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	code := m.Run()
 	if dir, err := first(); err == nil {
-		_ = os.RemoveAll(dir)
+		_ = errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+"-bin"))
 	}
 	os.Exit(code)
 }

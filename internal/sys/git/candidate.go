@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,13 +74,19 @@ func (w *Writer) mergeCommits(ctx context.Context, dir string, m MergePlan) (Can
 	if err != nil || len(merged.conflicts) > 0 {
 		return Candidate{Conflicts: merged.conflicts}, err
 	}
-	c := Candidate{Commit: m.Ours, Tree: merged.tree, Empty: merged.tree == tree}
+	return a.candidate(ctx, m, bases, merged.tree, tree)
+}
+
+// candidate makes the commit of a merged tree, where that is another than the one that Ours has. In settled
+// files lines may be gone.
+func (a *apart) candidate(ctx context.Context, m MergePlan, bases []string, merged, ours string, settled ...string) (c Candidate, err error) {
+	c = Candidate{Commit: m.Ours, Tree: merged, Empty: merged == ours}
 	if !c.Empty {
-		if c.Commit, err = a.commit(ctx, m, c.Tree); err != nil {
+		if c.Commit, err = a.commit(ctx, m, merged); err != nil {
 			return Candidate{}, err
 		}
 	}
-	c.Lost, err = a.lost(ctx, bases, m.Ours, m.Theirs, c.Tree)
+	c.Lost, err = a.lost(ctx, bases, m.Ours, m.Theirs, merged, settled...)
 	return c, err
 }
 
@@ -89,6 +96,7 @@ func (w *Writer) mergeCommits(ctx context.Context, dir string, m MergePlan) (Can
 type apart struct {
 	r       *Reader
 	dir     string
+	top     string // of a worktree elsewhere; "": dir/tree
 	env     []string
 	drivers []string // merge drivers that the other repository, or the user, has programs for
 }
@@ -148,7 +156,7 @@ func (a *apart) fill(p Place, settings []setting) error {
 }
 
 func (a *apart) run(ctx context.Context, stdin string, args ...string) (string, error) {
-	out, err := a.r.run(ctx, call{dir: filepath.Join(a.dir, "tree"), env: a.env, stdin: strings.NewReader(stdin), args: args})
+	out, err := a.r.run(ctx, call{dir: cmp.Or(a.top, filepath.Join(a.dir, "tree")), env: a.env, stdin: strings.NewReader(stdin), args: args})
 	return string(out), err
 }
 
@@ -187,6 +195,13 @@ type mergeTree struct {
 	conflicts []string // paths, sorted, each once
 	content   []string // paths that both sides changed, whose contents were merged
 	told      []string // paths that messages call conflicts, some of which git has solved
+	kinds     []kind   // what the messages call them
+}
+
+// kind is what git calls a conflict, "CONFLICT (contents)", and the paths that it is about.
+type kind struct {
+	name  string
+	paths []string
 }
 
 // merge merges with the attributes that the merged tree itself has, as far as they are about anything: only
@@ -252,6 +267,7 @@ func parseMergeTree(out string) (t mergeTree, err error) {
 			t.content = append(t.content, rest[1:n+1]...)
 		case strings.HasPrefix(about, "CONFLICT"):
 			t.told = append(t.told, rest[1:n+1]...)
+			t.kinds = append(t.kinds, kind{about, rest[1 : n+1]})
 		}
 		rest = rest[n+3:]
 	}

@@ -18,14 +18,14 @@ const mostDiff = 16 << 20
 const mostLost, mostLostLine = 20, 200
 
 // lost compares what the two sides brought since they forked with what their merge has. Where they forked
-// more than once, nothing is told: no one commit is what both began with.
-func (a *apart) lost(ctx context.Context, bases []string, ours, theirs, merged string) ([]string, error) {
+// more than once, nothing is told: no one commit is what both began with. What became of settled files is not asked.
+func (a *apart) lost(ctx context.Context, bases []string, ours, theirs, merged string, settled ...string) ([]string, error) {
 	if len(bases) != 1 {
 		return nil, nil
 	}
 	var diffs [3][]byte
 	for i, to := range []string{ours, theirs, merged} {
-		out, err := a.diff(ctx, bases[0], to)
+		out, err := a.diff(ctx, bases[0], to, settled)
 		if err != nil {
 			return nil, fmt.Errorf("cannot tell whether the merge lost anything: %w", err)
 		}
@@ -35,12 +35,16 @@ func (a *apart) lost(ctx context.Context, bases []string, ours, theirs, merged s
 }
 
 // diff looks with no attributes at all, which could hide lines, and by the algorithm that git merges by.
-func (a *apart) diff(ctx context.Context, from, to string) ([]byte, error) {
+func (a *apart) diff(ctx context.Context, from, to string, without []string) ([]byte, error) {
 	r := *a.r
 	r.max = min(r.max, mostDiff)
-	env := append(slices.Clone(a.env), "GIT_WORK_TREE="+filepath.Join(a.dir, "bare"))
-	return r.run(ctx, call{dir: filepath.Join(a.dir, "bare"), env: env, args: []string{"diff-tree", "-r", "-p", "-U0", "--no-renames",
-		"--diff-algorithm=histogram", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "--ignore-submodules=none", from, to}})
+	env := append(slices.Clone(a.env), "GIT_WORK_TREE="+filepath.Join(a.dir, "bare"), "GIT_LITERAL_PATHSPECS=0")
+	args := []string{"diff-tree", "-r", "-p", "-U0", "--no-renames", "--diff-algorithm=histogram", "--no-ext-diff", "--no-textconv",
+		"--no-color", "--full-index", "--ignore-submodules=none", from, to, "--"}
+	for _, path := range without {
+		args = append(args, ":(exclude,top,literal)"+path)
+	}
+	return r.run(ctx, call{dir: filepath.Join(a.dir, "bare"), env: env, args: args})
 }
 
 // tally counts how often a line was added and taken away.

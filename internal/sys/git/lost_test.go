@@ -269,8 +269,8 @@ func TestParseMergeTree(t *testing.T) {
 		oid + "\x00\x00":                                                             {tree: oid},
 		oid + "\x00b\x00a\x00a\x00\x00":                                              {tree: oid, conflicts: []string{"a", "b"}},
 		oid + "\x00\x001\x00f\x00Auto-merging\x00text\n\x00":                         {tree: oid, content: []string{"f"}},
-		oid + "\x00\x002\x00f\x00g\x00CONFLICT (x)\x00text\n\x00":                    {tree: oid, told: []string{"f", "g"}},
-		oid + "\x00m\x00\x001\x00m\x00CONFLICT (submodule)\x00text\n\x00 - advice\n": {tree: oid, conflicts: []string{"m"}, told: []string{"m"}},
+		oid + "\x00\x002\x00f\x00g\x00CONFLICT (x)\x00text\n\x00":                    {tree: oid, told: []string{"f", "g"}, kinds: []kind{{"CONFLICT (x)", []string{"f", "g"}}}},
+		oid + "\x00m\x00\x001\x00m\x00CONFLICT (submodule)\x00text\n\x00 - advice\n": {tree: oid, conflicts: []string{"m"}, told: []string{"m"}, kinds: []kind{{"CONFLICT (submodule)", []string{"m"}}}},
 		"": nil, "x\x00\x00": nil, oid: nil, oid + "\x00a": nil, oid + "\x00\x00x\x00": nil, oid + "\x00\x00-1\x00a\x00b\x00c\x00": nil,
 		oid + "\x00\x009\x00a\x00b\x00c\x00": nil,
 	} {

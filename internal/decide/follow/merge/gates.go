@@ -22,6 +22,9 @@ func (c *pass) built(g *fleet.MergeGroup) {
 	o := r.Merge
 	c.left(g, o.Left)
 	g.Base, g.Commit, g.Tree, g.Worktree = o.Base, o.Commit, o.Tree, o.Worktree
+	if len(o.Settled) > 0 { // a commit that is tested again is not merged again
+		g.Settled = o.Settled
+	}
 	if rest := c.whole(g.Items); len(rest) < len(g.Items) {
 		c.drop(g, "what others of it need is not in it")
 		if len(rest) > 0 {
