@@ -43,6 +43,18 @@ type MergeGroup struct {
 	Flaky  []string  `json:"flaky,omitempty"`  // gates that failed, and passed on the same tree
 	At     time.Time `json:"at"`
 	Since  time.Time `json:"since"`
+
+	Tests []MergeTest `json:"tests,omitempty"`      // that failed in its runs, where gates have reports
+	More  int         `json:"more_tests,omitempty"` // how many more failed last
+	Notes []string    `json:"notes,omitempty"`      // what is to be said of the reports of its last run
+}
+
+// MergeTest is a test that failed, by the report of a gate.
+type MergeTest struct {
+	Gate  string `json:"gate"`
+	Name  string `json:"name"`
+	Reds  int    `json:"reds"`            // runs that failed with it
+	Flaky bool   `json:"flaky,omitempty"` // it failed, and passed on the same tree
 }
 
 // MergeQueue is a merge queue as custos.toml says, and how it is.

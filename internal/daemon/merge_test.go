@@ -72,9 +72,14 @@ fi`
 
 func newMergeTown(t *testing.T, batch int, wait string) *mergeTown {
 	t.Helper()
+	return foundMergeTown(t, fmt.Sprintf(mergeGate, batch, wait, dies("begins"), dies("ends")))
+}
+
+// foundMergeTown has a queue as a text says; files, by their names, are on main.
+func foundMergeTown(t *testing.T, text string, files ...string) *mergeTown {
+	t.Helper()
 	w := &mergeTown{town: foundTown(t, "")}
 	at := strings.NewReplacer("DIR", w.dir, "GIT", realGit(t))
-	text := fmt.Sprintf(mergeGate, batch, wait, dies("begins"), dies("ends"))
 	file := filepath.Join(w.dir, "custos.toml")
 	head, err := os.ReadFile(file)
 	if err == nil {
@@ -96,6 +101,10 @@ func newMergeTown(t *testing.T, batch int, wait string) *mergeTown {
 	r.Dir, r.Top = filepath.Join(w.dir, "shop"), filepath.Join(w.dir, "shop", "repo")
 	if w.repo = r; err != nil {
 		t.Fatal(err)
+	}
+	for n := 0; n < len(files); n += 2 {
+		r.Commit(r.Top, files[n], files[n+1])
+		r.Git(r.Top, "push", "-q", "origin", "main")
 	}
 	w.start()
 	return w

@@ -41,6 +41,10 @@ func MergeGroup(g fleet.MergeGroup) api.MergeGroup {
 	for _, m := range g.Items {
 		v.Items = append(v.Items, m.ID)
 	}
+	v.More, v.Notes = g.More, g.Notes
+	for _, t := range g.Tests {
+		v.Tests = append(v.Tests, api.MergeTest(t))
+	}
 	return v
 }
 
