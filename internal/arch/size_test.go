@@ -13,8 +13,9 @@ const mostLines = 5000
 
 // large are the packages that may have more: cli, one file a command, and the pages that it shows, with the three faces
 // (top, web, setup), policies, other hosts, and what is left of it on a client of those; daemon, which puts the counting of what models used, budgets and the listener of the
-// page together with all else; store, which is the only one with SQL; fleet, whose words are those of every noun, and control and ledger, which have a file for each.
-var large = map[string]int{"internal/cli": 11900, "internal/fleet": 5250, "internal/control": 5300, "internal/ledger": 5200, "internal/daemon": 5800, "internal/store": 5300}
+// page together with all else; store, which is the only one with SQL; fleet, whose words are those of every noun, and control and ledger, which have a file for each
+// (ledger with what tests that failed say of an item of a merge queue, which is of one piece with the rest of its book).
+var large = map[string]int{"internal/cli": 11900, "internal/fleet": 5250, "internal/control": 5300, "internal/ledger": 5360, "internal/daemon": 5800, "internal/store": 5300}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {
