@@ -44,7 +44,10 @@ type MergeGroup struct {
 	At     time.Time `json:"at"`
 	Since  time.Time `json:"since"`
 
-	Settled []MergeSettled `json:"settled,omitempty"` // conflicts of its items that were settled without their authors
+	Settled []MergeSettled `json:"settled,omitempty"`    // conflicts of its items that were settled without their authors
+	Tests   []MergeTest    `json:"tests,omitempty"`      // that failed in its runs, where gates have reports
+	More    int            `json:"more_tests,omitempty"` // how many more failed last
+	Notes   []string       `json:"notes,omitempty"`      // what is to be said of the reports of its last run
 }
 
 // MergeSettled is what was settled of an item's conflicts.
@@ -52,6 +55,14 @@ type MergeSettled struct {
 	Item     string   `json:"item"`
 	Again    []string `json:"again,omitempty"`    // files that were made anew
 	Recorded []string `json:"recorded,omitempty"` // files that were resolved as git rerere had recorded it
+}
+
+// MergeTest is a test that failed, by the report of a gate.
+type MergeTest struct {
+	Gate  string `json:"gate"`
+	Name  string `json:"name"`
+	Reds  int    `json:"reds"`            // runs that failed with it
+	Flaky bool   `json:"flaky,omitempty"` // it failed, and passed on the same tree
 }
 
 // MergeQueue is a merge queue as custos.toml says, and how it is.

@@ -59,6 +59,7 @@ func atlas() []row {
 		{pkg: "internal/sys/forgetest", may: "sys/forge sys/forge/*", why: "a forge for tests, which says by which client it is spoken to"},
 		{pkg: "internal/sys/citest", may: "sys/ci sys/ci/*", why: "a CI server for tests, which says by which client it is spoken to"},
 		{pkg: "internal/sys/opencode", may: "sys/files", why: "reads the database in which opencode keeps its conversations, and never writes: besides store, the only SQL"},
+		{pkg: "internal/sys/testreport", pure: true, why: "the languages in which tools report tests: beside the other clients, as the word of programs of others, and given what to read, so that it opens nothing"},
 		{pkg: "internal/sys/judge/judgetest", why: "a scripted judge, for tests"},
 		{pkg: "internal/store/backups", may: "sys/files", why: "copies of a database and putting one back: of what is in it they know the version of its schema, which SQLite keeps"},
 		{pkg: "internal/store", may: "fleet sys/files store/backups", why: "the only SQL of Custos's own; fits the ports of others by shape; what it reads beside the database is opened as every file of ours"},

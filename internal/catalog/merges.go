@@ -62,6 +62,7 @@ type gateSection struct {
 	Script  string   `toml:"script"`                       // or a text for /bin/sh -e
 	Timeout string   `toml:"timeout" is:"duration 1s..1d"` // an hour
 	Env     []string `toml:"env" is:"name"`                // names of variables that are passed on
+	Report  string   `toml:"report"`                       // file in the worktree that it says in which tests failed; "-": what it prints
 }
 
 const (
@@ -226,8 +227,10 @@ func (s mergeSection) gates(q *fleet.MergeQueue) error {
 			return fmt.Errorf("gate: there are two called %s", g.Name)
 		case (len(g.Run) == 0) == (g.Script == ""):
 			return fmt.Errorf(`gate: %s wants either run = ["make", "check"] or script = "..."`, g.Name)
+		case !isReport(g.Report):
+			return fmt.Errorf(`report: %s wants a file in the worktree, like "build/junit.xml", or "-" for what it prints; not %q`, g.Name, fleet.Line(g.Report, 60))
 		}
-		q.Gates = append(q.Gates, fleet.MergeGate{Name: g.Name, Argv: g.Run, Script: g.Script, Timeout: timeout, Env: g.Env})
+		q.Gates = append(q.Gates, fleet.MergeGate{Name: g.Name, Argv: g.Run, Script: g.Script, Timeout: timeout, Env: g.Env, Report: g.Report})
 	}
 	text, err := json.Marshal(q.Gates)
 	sum := sha256.Sum256(text)
@@ -248,6 +251,12 @@ func (w *World) landed() func(ctx context.Context, item, commit string) (bool, e
 		}
 		return mergegroup.Has(ctx, q, commit)
 	}
+}
+
+// isReport says whether a text names a file within a folder, as it is kept; or nothing.
+func isReport(path string) bool {
+	plain := fleet.Line(path, 200) == path && filepath.Clean(path) == path && path != "."
+	return path == "" || path == fleet.ReportOutput || plain && filepath.IsLocal(path)
 }
 
 // mergeMakers lists the actions on merge groups.

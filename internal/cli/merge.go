@@ -187,6 +187,43 @@ func writeGroups(p *page, groups []api.MergeGroup) {
 	p.table([]column{{head: "GROUP"}, {head: "STATE"}, {head: "ITEMS", shorten: cut}, {head: "RUNS", right: true}, {head: "FLAKY"}, {head: "WHY", shorten: cut}}, each(groups, func(g api.MergeGroup) []string {
 		return []string{flat(g.ID), flat(g.State), flat(strings.Join(g.Items, " ")), strconv.Itoa(g.Runs), flat(strings.Join(g.Flaky, " ")), flat(g.Why)}
 	}))
+	writeTests(p, groups)
+}
+
+// shownTests is how many tests of a group are shown; --json has all.
+const shownTests = 20
+
+// writeTests shows which tests failed in each group, and what is to be said of reports; nothing where no gate has one.
+func writeTests(p *page, groups []api.MergeGroup) {
+	var rows [][]string
+	for _, g := range groups {
+		for _, t := range g.Tests[:min(len(g.Tests), shownTests)] {
+			rows = append(rows, []string{flat(g.ID), flat(t.Gate), flat(t.Name), testWord(t)})
+		}
+		if more := g.More + max(0, len(g.Tests)-shownTests); more > 0 {
+			rows = append(rows, []string{flat(g.ID), "", fmt.Sprintf("and %d more", more), ""})
+		}
+	}
+	if len(rows) > 0 {
+		p.table([]column{{head: "GROUP"}, {head: "GATE"}, {head: "FAILED TEST", shorten: cut}, {head: "RUNS"}}, rows)
+	}
+	for _, g := range groups {
+		for _, n := range g.Notes {
+			p.text(0, flat(g.ID+": gate "+n))
+		}
+	}
+}
+
+// testWord says in how many runs a test failed, and that it passed on the same tree.
+func testWord(t api.MergeTest) string {
+	word := strconv.Itoa(t.Reds)
+	if t.Reds == 0 {
+		word = "1" // and passed in the same
+	}
+	if t.Flaky {
+		word += ", flaky"
+	}
+	return word
 }
 
 func (a *app) mergeWhy() *cobra.Command {

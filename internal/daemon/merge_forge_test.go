@@ -22,7 +22,7 @@ func TestMergeClosesAnIssueAfterACrash(t *testing.T) {
 	if err := os.WriteFile(token, []byte(forge.Account("custos-bot")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := newMergeTown(t, 1, "0s", fmt.Sprintf("[forge.shop]\nkind = \"forgejo\"\nurl = %q\nrepo = \"acme/shop\"\ntoken_file = %q\n", forge.URL, token))
+	w := foundMergeTown(t, fmt.Sprintf("[forge.shop]\nkind = \"forgejo\"\nurl = %q\nrepo = \"acme/shop\"\ntoken_file = %q\n", forge.URL, token)+fmt.Sprintf(mergeGate, 1, "0s", dies("begins"), dies("ends")))
 	head := w.branch("retry", "f-retry", "good\n")
 	repo.Propose(7, time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "Retry", Author: "ann"}, Base: "main", Branch: "retry", Head: head})
 	var m api.Merge

@@ -70,12 +70,18 @@ func dies(when string) string {
 fi`
 }
 
+// newMergeTown has the queue of mergeGate, with more keys of it.
 func newMergeTown(t *testing.T, batch int, wait string, more ...string) *mergeTown {
 	t.Helper()
-	w := &mergeTown{town: foundTown(t, strings.Join(more, ""))}
-	at := strings.NewReplacer("DIR", w.dir, "GIT", realGit(t))
 	text := fmt.Sprintf(mergeGate, batch, wait, dies("begins"), dies("ends"))
-	text = strings.Replace(text, "[[merge.shop.gate]]", strings.Join(append(more, "[[merge.shop.gate]]"), "\n"), 1)
+	return foundMergeTown(t, strings.Replace(text, "[[merge.shop.gate]]", strings.Join(append(more, "[[merge.shop.gate]]"), "\n"), 1))
+}
+
+// foundMergeTown has a queue as a text says; files, by their names, are on main.
+func foundMergeTown(t *testing.T, text string, files ...string) *mergeTown {
+	t.Helper()
+	w := &mergeTown{town: foundTown(t, "")}
+	at := strings.NewReplacer("DIR", w.dir, "GIT", realGit(t))
 	file := filepath.Join(w.dir, "custos.toml")
 	head, err := os.ReadFile(file)
 	if err == nil {
@@ -97,6 +103,10 @@ func newMergeTown(t *testing.T, batch int, wait string, more ...string) *mergeTo
 	r.Dir, r.Top = filepath.Join(w.dir, "shop"), filepath.Join(w.dir, "shop", "repo")
 	if w.repo = r; err != nil {
 		t.Fatal(err)
+	}
+	for n := 0; n < len(files); n += 2 {
+		r.Commit(r.Top, files[n], files[n+1])
+		r.Git(r.Top, "push", "-q", "origin", "main")
 	}
 	w.start()
 	return w

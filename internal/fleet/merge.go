@@ -90,6 +90,10 @@ type MergeGroup struct {
 	Same     string          `json:"same,omitempty"`   // ID of the group whose verdict on the same tree it has
 	Settled  []MergeSettled  `json:"settled,omitempty"`
 	Cleared  string          `json:"cleared,omitempty"`
+	Tests    []MergeTest     `json:"tests,omitempty"`      // that failed in its runs, by the reports of gates
+	More     int             `json:"more_tests,omitempty"` // of the last run that failed, how many are not in Tests
+	Told     int             `json:"told,omitempty"`       // runs that failed of which Tests has each test that did
+	Notes    []string        `json:"notes,omitempty"`      // what is to be said of the reports of its last run
 	At       Instant         `json:"at"`
 	Since    Instant         `json:"since"` // of this state
 }
@@ -101,6 +105,14 @@ const GroupClear = "done"
 type MergeMember struct {
 	ID     string `json:"id"`
 	Commit string `json:"commit"`
+}
+
+// MergeTest is a test that failed in a run of the gates of a group, by the report of a gate.
+type MergeTest struct {
+	Gate  string `json:"gate"`
+	Name  string `json:"name"`            // untrusted text
+	Reds  int    `json:"reds,omitempty"`  // runs of the gates that failed with it
+	Flaky bool   `json:"flaky,omitempty"` // it failed, and passed on the same tree
 }
 
 // MergeNames are the items in words: "mq1, mq2 and mq3".
@@ -173,7 +185,8 @@ type MergeGate struct {
 	Argv    []string `json:"argv,omitempty"`
 	Script  string   `json:"script,omitempty"`
 	Timeout Duration `json:"timeout,omitempty"`
-	Env     []string `json:"env,omitempty"` // names of variables that are passed on
+	Env     []string `json:"env,omitempty"`    // names of variables that are passed on
+	Report  string   `json:"report,omitempty"` // file in the worktree that it says in which tests failed; ReportOutput: what it prints
 }
 
 // MergeTarget is the target of an action on a merge group: as it is, and of which queue.

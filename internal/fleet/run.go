@@ -121,7 +121,25 @@ type RunStep struct {
 	Output    string    `json:"output,omitempty"`
 	Note      string    `json:"note,omitempty"` // of who reported it
 	By        string    `json:"by,omitempty"`   // who reported it
+
+	Report string     `json:"report,omitempty"` // file in Work that it says in which tests failed; ReportOutput: what it prints
+	Tests  TestReport `json:"tests,omitzero"`   // what that said of this attempt
 }
+
+// ReportOutput is the report of a step that writes it to its standard output.
+const ReportOutput = "-"
+
+// TestReport is what the report of a step says of the tests that it ran. Names are untrusted text.
+type TestReport struct {
+	Ran    int      `json:"ran,omitempty" help:"cases in it"`
+	Failed []string `json:"failed,omitempty" help:"names of tests that failed, 200 at most"`
+	More   int      `json:"more,omitempty" help:"how many more failed"`
+	Flaky  []string `json:"flaky,omitempty" help:"names of tests that failed, and passed when they were tried again in the same run"`
+	Why    string   `json:"why,omitempty" help:"why it, or the rest of it, was not read"`
+}
+
+// Whole says whether all of the report is known.
+func (t TestReport) Whole() bool { return t.Why == "" && t.More == 0 }
 
 // RunSession is the agent session that a run's prose is worked on in.
 type RunSession struct {
@@ -274,6 +292,7 @@ type StepFacts struct {
 	At      Instant     `json:"at,omitzero" help:"when it ended"`
 	Left    []ProcessID `json:"left,omitempty" help:"processes that it left behind, alive"`
 	Output  string      `json:"output,omitempty" help:"the file that holds what it printed"`
+	Tests   TestReport  `json:"tests,omitzero" help:"what its report says of the tests it ran, where it has one and has ended"`
 }
 
 // ProcState is what is known of the process of a step.

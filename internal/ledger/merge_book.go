@@ -435,7 +435,7 @@ func (b *MergeBook) Why(i *fleet.MergeItem) string {
 		return "the queue is held by " + by + ": " + held
 	}
 	if broken := b.Broken(); broken != "" {
-		return fmt.Sprintf("the gates fail on %s itself, at %.12s", b.Queue.Target, broken)
+		return fmt.Sprintf("the gates fail on %s itself, at %.12s", b.Queue.Target, broken) + b.besides(i, broken)
 	}
 	return b.behind(i)
 }

@@ -21,7 +21,7 @@ func gateRun(q fleet.MergeQueue, g *fleet.MergeGroup) fleet.Run {
 	run := fleet.Run{ID: id, Formula: "merge/" + q.Name, Project: q.Project, By: fleet.ByCustos, Mode: fleet.RunSteps, Parallel: 1,
 		Dir: path.Join(q.Runs, id), Work: g.Worktree}
 	for n, gate := range q.Gates {
-		s := fleet.RunStep{ID: gate.Name, Do: fleet.StepRun, Argv: gate.Argv, Script: gate.Script, Timeout: gate.Timeout, Env: gate.Env, Moot: true}
+		s := fleet.RunStep{ID: gate.Name, Do: fleet.StepRun, Argv: gate.Argv, Script: gate.Script, Timeout: gate.Timeout, Env: gate.Env, Moot: true, Report: gate.Report}
 		if n > 0 {
 			s.Needs = []string{q.Gates[n-1].Name}
 		}
@@ -37,6 +37,7 @@ type GateEnd struct {
 	By      string   // the person who cancelled it
 	Red     []string // gates that failed by themselves
 	Unclear string   // else: what kept them from saying anything
+	Tests   GateTests
 }
 
 // GatesEnd says what came of the last run of a group's gates.
@@ -48,11 +49,11 @@ func GatesEnd(past fleet.Past, g *fleet.MergeGroup) GateEnd {
 	case !run.IsOver():
 		return GateEnd{}
 	case run.State == fleet.RunDone:
-		return GateEnd{Over: true, Passed: true}
+		return GateEnd{Over: true, Passed: true, Tests: testsOf(run)}
 	case fleet.IsPerson(run.Cancel):
 		return GateEnd{Over: true, By: run.Cancel}
 	}
-	end := GateEnd{Over: true}
+	end := GateEnd{Over: true, Tests: testsOf(run)}
 	end.Red, end.Unclear = gatesThatFailed(run)
 	return end
 }

@@ -13,6 +13,7 @@ type mqProc struct {
 	status int
 	signal int
 	doubt  bool // the machine went down beneath it
+	tests  fleet.TestReport
 }
 
 const mqNever = time.Duration(1<<63 - 1)
@@ -34,7 +35,7 @@ func (c *mqCustos) beginStep(t *fleet.StepTarget) {
 	c.procs[key], c.running[key] = p, p
 	switch c.w.gate(on) {
 	case mqGateFails:
-		p.status = 1
+		p.status, p.tests = 1, c.w.report(on)
 	case mqGateDies:
 		p.signal = 9
 	case mqGateHangs:
@@ -80,7 +81,7 @@ func (c *mqCustos) seenStep(run, step string, attempt int) fleet.StepFacts {
 	case p.signal != 0:
 		f.State, f.Signal = fleet.ProcEnded, fleet.Known(p.signal)
 	default:
-		f.State, f.Status = fleet.ProcEnded, fleet.Known(p.status)
+		f.State, f.Status, f.Tests = fleet.ProcEnded, fleet.Known(p.status), p.tests
 	}
 	return f
 }

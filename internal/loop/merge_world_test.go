@@ -21,6 +21,7 @@ type mqWorld struct {
 	now     time.Duration
 	remote  *mqRemote
 	all     []*mqCustos
+	reports mqReports
 	flaky   int  // of a thousand runs of gates, how many fail by chance
 	blames  bool // it cannot be asked of so few runs that chance blames nobody
 	blur    int  // of a thousand actions, how many cannot read back what they did

@@ -48,6 +48,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.RunFacts]("run", "One run of a formula: those that are open, and those that ended within a day."),
 		structureOf[fleet.Phrase]("phrase", "What an agent of a run wrote into its phase file."),
 		structureOf[fleet.StepFacts]("step", "One attempt at a step of a run that is a command."),
+		structureOf[fleet.TestReport]("tests", "What the report of a step says of the tests it ran."),
 		structureOf[fleet.Engine]("engine", "The container engine."),
 		structureOf[fleet.Container]("container", "One container."),
 		structureOf[fleet.Project]("project", "One project on a forge."),

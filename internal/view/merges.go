@@ -56,6 +56,10 @@ func MergeGroup(g fleet.MergeGroup) api.MergeGroup {
 	for _, s := range g.Settled {
 		v.Settled = append(v.Settled, api.MergeSettled{Item: s.ID, Again: s.Again, Recorded: s.Recorded})
 	}
+	v.More, v.Notes = g.More, g.Notes
+	for _, t := range g.Tests {
+		v.Tests = append(v.Tests, api.MergeTest(t))
+	}
 	return v
 }
 

@@ -23,7 +23,10 @@ const (
 
 // step says what is known of one attempt.
 func (p *Probe) step(ctx context.Context, r fleet.Run, id string, attempt int) fleet.StepFacts {
-	a := attempted{p: p, dir: r.StepDir(id, attempt), marker: r.MarkerName() + ":" + fleet.StepKey(id, attempt)}
+	a := attempted{p: p, dir: r.StepDir(id, attempt), marker: r.MarkerName() + ":" + fleet.StepKey(id, attempt), work: fleet.RawPath(r.Work)}
+	if s := r.Step(id); s != nil {
+		a.report = s.Report
+	}
 	a.f = fleet.StepFacts{Step: id, Attempt: attempt, Status: fleet.Unknown[int](notEnded), Signal: fleet.Unknown[int](notEnded)}
 	a.look(ctx)
 	if log := filepath.Join(a.dir, "stdout.log"); isFile(log) {
@@ -38,6 +41,8 @@ const notEnded = "it has not ended by itself"
 type attempted struct {
 	p           *Probe
 	dir, marker string
+	work        string // the folder that reports are in
+	report      string // as the step has it; "" for none
 	f           fleet.StepFacts
 }
 
@@ -187,6 +192,9 @@ func (a *attempted) over(s shim.Started, x shim.Exit, left []shim.Left) {
 		if alive, why := a.p.lives(l.ID, s.At.Boot); alive || why != "" {
 			a.f.Left = append(a.f.Left, a.process(l.ID, s.At.Boot))
 		}
+	}
+	if a.report != "" && len(a.f.Left) == 0 { // what is left may still write it
+		a.f.Tests = a.tests(fleet.Instant{Wall: s.At.Wall, Up: fleet.Duration(s.At.Up), Boot: s.At.Boot})
 	}
 }
 

@@ -88,16 +88,17 @@ func (c *pass) search(waiting []fleet.MergeItem) (items, suspects []fleet.MergeM
 	return nil, nil
 }
 
-// blame fails the items that fail alone, on a target that passes without them. It says
-// whether there was one.
+// blame fails the items that fail alone, on a target that passes without them; or that fails, too,
+// and not in what they bring. It says whether there was one.
 func (c *pass) blame() (found bool) {
 	for _, i := range c.book.Waiting() {
 		g := c.book.Alone(&i)
 		if g == nil {
 			continue
 		}
-		if passes, _ := c.book.Target(g.Base); passes {
-			c.fail(c.item(i.ID), g)
+		passes, fails := c.book.Target(g.Base)
+		if passes || fails && c.book.Found(&i, g).Brings {
+			c.fail(c.item(i.ID), g, passes)
 			found = true
 		}
 	}

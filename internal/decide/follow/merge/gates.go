@@ -127,7 +127,11 @@ func (c *pass) begins(g *fleet.MergeGroup) {
 
 // tested goes on from the end of a run of the gates.
 func (c *pass) tested(g *fleet.MergeGroup) {
-	switch end := ledger.GatesEnd(c.Past, g); {
+	end := ledger.GatesEnd(c.Past, g)
+	if end.Over {
+		ledger.NoteTests(g, end)
+	}
+	switch {
 	case !end.Over:
 	case end.Passed:
 		c.passed(g)

@@ -61,7 +61,7 @@ func (a *advance) started(r *fleet.Run) {
 		}
 		ledger.SetStep(s, fleet.StepRunning, "", a.at)
 		s.Attempt, s.Action = t.Attempt, do.ID
-		s.End, s.Exit, s.Output, s.NotBefore = "", nil, "", fleet.Instant{}
+		s.End, s.Exit, s.Output, s.NotBefore, s.Tests = "", nil, "", fleet.Instant{}, fleet.TestReport{}
 	}
 }
 
@@ -178,7 +178,7 @@ func (a *advance) ended(r *fleet.Run, s *fleet.RunStep, f *fleet.StepFacts) {
 	}
 	status, known := f.Status.Get()
 	signal, killed := f.Signal.Get()
-	if known {
+	if s.Tests = f.Tests; known {
 		s.Exit = &status
 	}
 	gentle := s.End == "" || s.End == endLeft
@@ -194,7 +194,7 @@ func (a *advance) ended(r *fleet.Run, s *fleet.RunStep, f *fleet.StepFacts) {
 	case status != 0:
 		a.settle(r, s, fmt.Sprintf("it ended with exit status %d", status))
 	default:
-		ledger.SetStep(s, fleet.StepDone, "", a.at)
+		ledger.SetStep(s, fleet.StepDone, ledger.InSpiteOf(s.Tests), a.at)
 		s.End = ""
 	}
 }
