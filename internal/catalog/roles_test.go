@@ -94,12 +94,12 @@ func TestMergeMistakes(t *testing.T) {
 		`custos.toml:8: unknown key "file" in [merge.x.regenerate.0], did you mean "files"?`: again + "file = ['a']",
 		`is no name: it has letters`:                                                         "[merge.x]\nrepo = '/a'\ntarget = 'main'\n[[merge.x.gate]]\nname = '../a'\nrun = ['true']",
 	} {
-		_, err := Merges(loaded(t, text))
+		_, err := Merges(loaded(t, text), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n%v\nwant\n%s", text, err, want)
 		}
 	}
-	q, err := Merges(loaded(t, "[merge.x]\nrepo = '~/a'\ntarget = 'main'"+gate))
+	q, err := Merges(loaded(t, "[merge.x]\nrepo = '~/a'\ntarget = 'main'"+gate), nil)
 	if err != nil || q[0].Remote != "origin" || q[0].Batch != 8 || q[0].Digest == "" || q[0].Project != "x" || !strings.HasSuffix(q[0].Repo, "/a") {
 		t.Errorf("%+v, %v", q, err)
 	}
@@ -108,7 +108,7 @@ func TestMergeMistakes(t *testing.T) {
 func TestMergeConflictKeys(t *testing.T) {
 	text := "[merge.x]\nrepo = '/a'\ntarget = 'main'\nrerere = true\n[[merge.x.gate]]\nname = 'a'\nrun = ['true']\n" +
 		"[[merge.x.regenerate]]\nfiles = ['go.sum', 'gen/*.pb.go', '**/package-lock.json']\nrun = ['go', 'mod', 'tidy']\nenv = ['GOPROXY']\n"
-	q, err := Merges(loaded(t, text))
+	q, err := Merges(loaded(t, text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/view"
 )
 
 // reviews are read by anyone, and given by who has one; who that may be says the ledger.
@@ -24,7 +23,7 @@ func (c *Control) reviewList(ctx context.Context, call Call) (api.ReviewList, er
 	out := api.ReviewList{At: c.Now().Wall.UTC(), Reviews: []api.Review{}, Next: []api.Hint{}}
 	for i := range past.Records.Work {
 		if w := &past.Records.Work[i]; w.Review != nil && (call.Ask("all") != "" || w.State != fleet.WorkClosed) {
-			out.Reviews = append(out.Reviews, view.Review(w, ledger.Merge(past.Records, w.Review.Item)))
+			out.Reviews = append(out.Reviews, reviewView(w, ledger.Merge(past.Records, w.Review.Item)))
 		}
 	}
 	if len(out.Reviews) == 0 {
@@ -58,11 +57,11 @@ func (c *Control) reviewShown(ctx context.Context, call Call) (api.Review, error
 		return api.Review{}, err
 	}
 	item := ledger.Merge(past.Records, w.Review.Item)
-	v := view.Review(w, item)
+	v := reviewView(w, item)
 	v.Task = w.Body
 	for _, o := range ledger.Reviews(past.Records, w.Review.Item) {
 		if o.Review.Round < w.Review.Round && o.Review.Verdict != "" {
-			v.Earlier = append(v.Earlier, view.Review(&o, item))
+			v.Earlier = append(v.Earlier, reviewView(&o, item))
 		}
 	}
 	q := fleet.Find(c.Merges.Queues(), func(q *fleet.MergeQueue) bool { return item != nil && q.Name == item.Queue })
@@ -120,5 +119,19 @@ func (c *Control) giveReview(ctx context.Context, call Call, r api.ReviewGiven) 
 	if err != nil {
 		return api.Review{}, err
 	}
-	return view.Review(w, ledger.Merge(past.Records, w.Review.Item)), nil
+	return reviewView(w, ledger.Merge(past.Records, w.Review.Item)), nil
+}
+
+// reviewView is a review as it is shown, of an item of a merge queue; nil: that is on record no more.
+func reviewView(w *fleet.WorkItem, item *fleet.MergeItem) api.Review {
+	r := w.Review
+	v := api.Review{Ref: w.ID, Title: w.Title, Item: r.Item, Commit: r.Commit, Author: r.Author, Round: r.Round, State: string(w.State), Agent: w.Agent, Verdict: string(r.Verdict), Why: w.Why,
+		Since: w.Since.Wall.UTC(), Findings: []api.Finding{}}
+	if item != nil {
+		v.Queue, v.Source = item.Queue, item.Source
+	}
+	for _, f := range r.Findings {
+		v.Findings = append(v.Findings, api.Finding{Grade: string(f.Grade), Where: f.Where, Text: f.Text})
+	}
+	return v
 }

@@ -24,7 +24,7 @@ func askAlive(p *pass, r *request) *refusal {
 		if r.byPerson() {
 			return nil
 		}
-		if r.isRelief() && a.TurnOver() {
+		if (r.isRelief() || r.reg != nil && r.reg.Dispatched) && a.TurnOver() {
 			return p.askRelieved(r, a)
 		}
 		if r.run != nil && r.order != nil && a.State == fleet.StateIdle { // its run is over, and so is its turn

@@ -69,9 +69,9 @@ type request struct {
 func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.order.By) }
 
 // isConfigured says whether a run of a formula needs it, or a merge queue, which a person or
-// the configuration asked for; or the merge of what a person added.
+// the configuration asked for; the merge of what a person added; or work that the configuration has handed out.
 func (r *request) isConfigured() bool {
-	return r.run != nil || r.wish.Target.Merge != nil || r.merged != nil && fleet.IsPerson(r.merged.By)
+	return r.order != nil && fleet.IsHandingOut(r.order.ID, r.order.By) || r.run != nil || r.wish.Target.Merge != nil || r.merged != nil && fleet.IsPerson(r.merged.By)
 }
 
 // isAsked says whether it was asked for already: a person ordered it, or it is configured. To
@@ -87,11 +87,12 @@ func (r *request) isKept() bool {
 }
 
 // isCharged says whether an action counts against the fleet's budget, which is for
-// what Custos and agents want: neither what a person ordered nor what a run asks for.
+// what Custos and agents want: neither what a person ordered nor what a run asks for, nor the agents that work is handed
+// out to, of which there are never more than their roles may have.
 // A backup changes nothing that anybody works with: fifty agents that end together
 // are all saved.
 func isCharged(a *fleet.Action) bool {
-	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && !fleet.IsPerson(a.By)
+	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && !fleet.IsHandingOut(a.Order, a.By) && !fleet.IsPerson(a.By)
 }
 
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {

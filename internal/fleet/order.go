@@ -46,8 +46,18 @@ func ByAgent(name string) string { return byAgent + name }
 
 const byAgent = "agent/"
 
-// RelieveOrder is how the IDs of the orders begin that end agents whose work is over.
-const RelieveOrder = "relieve-"
+// How the IDs of the orders begin by which an agent begins with work that was handed out to it, and by which one is
+// ended whose work is over.
+const (
+	SlingOrder   = "sling-"
+	RelieveOrder = "relieve-"
+)
+
+// IsHandingOut says whether an order, by its ID and who gave it, has an agent begin with work that Custos itself hands
+// out, or ends one whose work is over.
+func IsHandingOut(id, by string) bool {
+	return by == ByCustos && (strings.HasPrefix(id, SlingOrder) || strings.HasPrefix(id, RelieveOrder))
+}
 
 // AgentOf returns which agent an author is, and whether it is one.
 func AgentOf(by string) (name string, ok bool) { return strings.CutPrefix(by, byAgent) }

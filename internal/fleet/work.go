@@ -97,7 +97,8 @@ type WorkItem struct {
 	Ends     string    `json:"ends,omitempty"`    // how, by the role that it was handed out for: RoleEndsMerged, or by its agent's word
 	Tries    int       `json:"tries,omitempty"`   // how often Custos itself has handed it out, since a person said something of it
 	Spent    bool      `json:"spent,omitempty"`   // so often that it does not again
-	Left     string    `json:"left,omitempty"`    // branch of the agent that had it last
+	Branch   string    `json:"branch,omitempty"`  // of the agent that it was handed out to
+	Left     string    `json:"left,omitempty"`    // branch of the agent that had it before
 	LeftBy   string    `json:"left_by,omitempty"` // that agent
 	Result   string    `json:"result,omitempty"`  // what came of it, for whoever goes on from there; untrusted text
 	Review   *Review   `json:"review,omitempty"`  // that it is; nil for work of any other kind

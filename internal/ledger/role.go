@@ -116,7 +116,7 @@ func SlingWork(w fleet.WorkItem, begin []fleet.Order, by string, at fleet.Instan
 	}
 	w.State, w.Agent, w.Person, w.Since, w.Why, w.Begin, w.Begun = fleet.WorkTaken, begin[0].Agent, false, at, "handed out by "+by, begin, false
 	if s := begin[0].Spawn; s != nil {
-		w.Role, w.Left = cmp.Or(w.Role, s.Role), s.Branch
+		w.Role, w.Branch = cmp.Or(w.Role, s.Role), s.Branch
 	}
 	if w.Tries++; by != fleet.ByCustos {
 		w.Tries, w.Spent = 0, false

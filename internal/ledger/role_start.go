@@ -125,4 +125,4 @@ func RoleOrders(r fleet.Role, a fleet.Registration, id, by string, at fleet.Inst
 const PromptOf = "-prompt"
 
 // SlingID is the order by which the agent begins that a piece of work is handed out to now.
-func SlingID(w fleet.WorkItem) string { return fmt.Sprintf("sling-%s-%d", w.ID, w.Revision) }
+func SlingID(w fleet.WorkItem) string { return fmt.Sprintf(fleet.SlingOrder+"%s-%d", w.ID, w.Revision) }

@@ -129,6 +129,9 @@ func ReleaseWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.Work
 	if !w.Person {
 		w.LeftBy = w.Agent
 	}
+	if w.Branch != "" {
+		w.Left, w.Branch = w.Branch, ""
+	}
 	w.State, w.Agent, w.Person, w.Since, w.Why = fleet.WorkOpen, "", false, at, fleet.Line(why, 400)
 	w.Begin, w.Begun, w.Ends = nil, false, ""
 	return anew(w, by), nil

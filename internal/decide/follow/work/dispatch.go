@@ -53,6 +53,10 @@ func (c *pass) due() (list []fleet.WorkItem) {
 		if w.State != fleet.WorkOpen || w.Spent || !c.isOurs(w) || c.isChanged(w.ID) || c.isNow(w.ID) {
 			continue
 		}
+		if c.tried(*w).Spent { // its agent gave it back itself
+			c.out.Records.Work = append(c.out.Records.Work, c.tried(*w))
+			continue
+		}
 		if _, is := paused[w.Project]; is || !c.out.Passed(c.at, w.Since, pauseAfter(w.Tries)) {
 			continue
 		}

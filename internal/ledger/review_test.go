@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+func reviewOf(t *testing.T, all fleet.Records, i fleet.MergeItem) fleet.WorkItem {
+	t.Helper()
+	w, err := AskReview(all, fleet.MergeQueue{Name: "shop", Review: "reviewer"}, i, fleet.Instant{Wall: time.Unix(1, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ID, w.Revision = "w9", 1
+	return w
+}
+
+// A review is given by who has it, once; what is a blocker decides.
+func TestGiveReview(t *testing.T) {
+	item := fleet.MergeItem{Head: fleet.Head{ID: "mq1"}, Queue: "shop", Source: "retry", Commit: "c1", Agent: "builder-w1", Work: []fleet.Ref{"w1"}, State: fleet.MergeWaiting, Priority: fleet.P2}
+	all := fleet.Records{Work: []fleet.WorkItem{{Head: fleet.Head{ID: "w1"}, Title: "a retry", Body: "of uploads"}}, Merges: []fleet.MergeItem{item}}
+	w := reviewOf(t, all, item)
+	if w.Role != "reviewer" || w.Review.Round != 1 || w.Priority != fleet.P2 || !strings.Contains(w.Body, "of uploads") {
+		t.Errorf("%+v", w)
+	}
+	w, _ = TakeWork(w, "rev", "agent/rev", fleet.Instant{})
+	for by, found := range map[string][]fleet.ReviewFinding{"agent/other": nil, "agent/?": nil, "agent/rev": {{Grade: fleet.ReviewNit, Text: " "}}} {
+		if _, err := GiveReview(w, found, by, fleet.Instant{}); err == nil {
+			t.Errorf("by %s: it is taken", by)
+		}
+	}
+	if _, err := CloseWork(w, "", "fine", "agent/rev", fleet.Instant{}); err == nil {
+		t.Error("an agent closes a review by its word")
+	}
+	nits := []fleet.ReviewFinding{{Grade: fleet.ReviewNit, Where: "a:1", Text: "a typo"}}
+	approved, err := GiveReview(w, nits, "agent/rev", fleet.Instant{})
+	if err != nil || approved.Review.Verdict != fleet.ReviewApproved || approved.Outcome != "approved" || w.Review.Verdict != "" {
+		t.Errorf("%+v, %v", approved, err)
+	}
+	if again, err := GiveReview(approved, nits, "agent/rev", fleet.Instant{}); err != nil || again.Revision != approved.Revision {
+		t.Error(err)
+	}
+	if _, err := GiveReview(approved, nil, "agent/rev", fleet.Instant{}); err == nil {
+		t.Error("a verdict is changed")
+	}
+	blocked, err := GiveReview(w, append(nits, fleet.ReviewFinding{Grade: fleet.ReviewBlocker, Where: "b:2", Text: "it never ends"}), "ann", fleet.Instant{})
+	if err != nil || blocked.Review.Verdict != fleet.ReviewBlocked || blocked.Why != "blocked by ann: 1 blocker, 1 nit" {
+		t.Errorf("%+v, %v", blocked, err)
+	}
+	news := ReviewNews(all, blocked, fleet.Instant{})
+	if len(news) != 1 || news[0].To[0] != "builder-w1" || !strings.HasPrefix(news[0].Body, "blocker b:2: it never ends\nnit a:1: a typo\n") {
+		t.Errorf("%+v", news)
+	}
+	open, err := ReopenWork(blocked, "look again", fleet.Instant{})
+	if err != nil || open.Review.Verdict != "" || blocked.Review.Verdict == "" {
+		t.Errorf("%+v, %v", open, err)
+	}
+}
+
+// Nobody reviews what it wrote, nor what was written by whoever started it, however far above.
+func TestMayReview(t *testing.T) {
+	w := fleet.WorkItem{Head: fleet.Head{ID: "w9"}, Review: &fleet.Review{Author: "ann"}}
+	all := []fleet.Registration{{Name: "ann"}, {Name: "bob", Parent: "ann"}, {Name: "cid", Parent: "bob"}, {Name: "eve"}, {Name: "loop", Parent: "loop2"}, {Name: "loop2", Parent: "loop"}}
+	for name, may := range map[string]bool{"ann": false, "bob": false, "cid": false, "eve": true, "stranger": true, "loop": false} {
+		if err := MayReview(w, name, all); name != "loop" && (err == nil) != may {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An item is not tested before it was approved at the very commit that it has, unless a person says that it goes without.
+func TestUnreviewed(t *testing.T) {
+	q := fleet.MergeQueue{Name: "shop", Review: "reviewer", Batch: 8}
+	item := fleet.MergeItem{Head: fleet.Head{ID: "mq1"}, Queue: "shop", Commit: "c1", State: fleet.MergeWaiting, Priority: fleet.P3}
+	waits := func(i fleet.MergeItem, works ...fleet.WorkItem) string {
+		b := NewMergeBook(q, fleet.Past{Records: fleet.Records{Merges: []fleet.MergeItem{i}, Work: works}}, fleet.Instant{})
+		if why := b.Unreviewed(&i); (why == "") != (len(b.Waiting()) == 1) || why != "" && b.Why(&i) != why {
+			t.Errorf("%q, and %d are taken", why, len(b.Waiting()))
+		}
+		return b.Unreviewed(&i)
+	}
+	review := func(commit string, v fleet.ReviewVerdict, state fleet.WorkState) fleet.WorkItem {
+		return fleet.WorkItem{Head: fleet.Head{ID: "w9"}, State: state, Agent: "rev", Review: &fleet.Review{Item: "mq1", Commit: commit, Verdict: v}}
+	}
+	for want, works := range map[string][]fleet.WorkItem{
+		"it is to be reviewed":                 {review("c0", fleet.ReviewApproved, fleet.WorkClosed)},
+		"which rev has":                        {review("c1", "", fleet.WorkTaken)},
+		"which nobody has yet":                 {review("c1", "", fleet.WorkOpen)},
+		"has found what keeps it":              {review("c1", fleet.ReviewBlocked, fleet.WorkClosed)},
+		"its review w9 was closed and says no": {review("c1", "", fleet.WorkClosed)},
+	} {
+		if why := waits(item, works...); !strings.Contains(why, want) {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+	if why := waits(item, review("c1", fleet.ReviewApproved, fleet.WorkClosed)); why != "" {
+		t.Error(why)
+	}
+	released, err := ReleaseMerge(item, "ann", fleet.Instant{})
+	if err != nil || waits(released) != "" {
+		t.Errorf("%+v, %v", released, err)
+	}
+	if waits(Repin(released, "c2", fleet.Instant{})) == "" {
+		t.Error("what a person let go was another commit")
+	}
+}
+
+// Parts are of what is open, and at most so many.
+func TestAddPart(t *testing.T) {
+	all := fleet.Records{Work: []fleet.WorkItem{{Head: fleet.Head{ID: "w1"}, Project: "shop", Role: "builder", Team: "feature", State: fleet.WorkOpen}, {Head: fleet.Head{ID: "w2"}, State: fleet.WorkClosed}}}
+	w, err := AddPart(all, fleet.WorkItem{Part: "w1"})
+	if err != nil || w.Team != "feature" || w.Role != "builder" || w.Project != "shop" {
+		t.Errorf("%+v, %v", w, err)
+	}
+	for range mostParts {
+		all.Work = append(all.Work, fleet.WorkItem{Part: "w1"})
+	}
+	for _, part := range []fleet.Ref{"w1", "w2", "w7"} {
+		if _, err := AddPart(all, fleet.WorkItem{Part: part}); err == nil {
+			t.Errorf("a part of %s", part)
+		}
+	}
+}
