@@ -42,7 +42,7 @@ func completions() map[string][]source {
 		{budgetNames, "budget/lower budget/raise budget/show"},
 		{convoyIDs, "convoy/close convoy/reopen convoy/show group/close group/status"},
 		{gateIDs, "gate/close gate/show"},
-		{roleNames, "role/show role/render"},
+		{roleNames, "role/show role/render"}, {teamNames, "team/run"},
 		{workRefs, "sling team/show team/stop review/show review/give"},
 		{mergeIDs, "merge/show merge/why merge/withdraw merge/hold merge/release"},
 		{workRefs, "work/close work/dep work/release work/reopen work/show work/take"},
@@ -254,6 +254,11 @@ func gateIDs(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
 func roleNames(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
 	v, err := c.Roles(ctx)
 	return named(v.Roles, err, func(r api.Role) string { return r.Name })
+}
+
+func teamNames(ctx context.Context, c *api.Client, _ []string) ([]string, error) {
+	v, err := c.Teams(ctx, false)
+	return named(v.Teams, err, func(t api.Team) string { return t.Name })
 }
 
 func mergeIDs(ctx context.Context, c *api.Client, _ []string) ([]string, error) {

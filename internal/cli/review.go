@@ -58,7 +58,7 @@ goes back to its author, who is told of all of it; without one it is approved.`,
 	}
 	c.Flags().BoolVar(&r.Approve, "approve", false, "nothing keeps it from being merged")
 	for n, g := range grades {
-		c.Flags().StringArrayVar(&found[n], g, nil, "a `FINDING`, more than once for more")
+		c.Flags().StringArrayVar(&found[n], g, nil, "a `TEXT`, more than once for more")
 	}
 	return c
 }

@@ -54,6 +54,10 @@ func promises() map[string][]string {
 		"custos merge why mq1":                    {"prices failed on mq1 alone"},
 		"custos work list --all":                  {"The price of plums"},
 		"git -C ~/shop log --oneline origin/main": {"The price of w3", "The price of w4"},
+		"custos config check":                     {"good"},
+		"custos team show w5":                     {"closed", "looker: The price of figs"},
+		"custos review list --all":                {"approved", "reader-w"},
+		"custos work show w5":                     {"merged as"},
 	}
 }
 
