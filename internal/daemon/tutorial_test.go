@@ -55,6 +55,7 @@ func promises() map[string][]string {
 		"custos work list --all":                  {"The price of plums"},
 		"git -C ~/shop log --oneline origin/main": {"The price of w3", "The price of w4"},
 		"custos config check":                     {"good"},
+		"custos team list":                        {"price: looker"},
 		"custos team show w5":                     {"closed", "looker: The price of figs"},
 		"custos review list --all":                {"approved", "reader-w"},
 		"custos work show w5":                     {"merged as"},
@@ -155,6 +156,10 @@ func (s *student) do(block string) {
 	case strings.HasPrefix(block, "custos merge list --all"):
 		s.waitFor("custos merge list --all", "failed", "merged")
 		s.waitFor("custos work list", "No ")
+	case strings.HasPrefix(block, "custos team list\n"):
+		s.waitFor("custos team list", "price: looker")
+	case strings.HasPrefix(block, "custos team show w5\n"):
+		s.waitFor("custos work show w5", "merged as")
 	}
 	out, err := s.sh(s.Context(), scripted.Replace(block))
 	if err != nil {

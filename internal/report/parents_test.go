@@ -157,3 +157,26 @@ func TestParentsProperties(t *testing.T) {
 		}
 	})
 }
+
+// A parent is told once that its child is silent: when that begins, and not of what is told already, unless Custos has just
+// begun.
+func TestParentsHearOfSilence(t *testing.T) {
+	finding := func(rule, agent string) fleet.Finding {
+		return fleet.Finding{AlertKey: fleet.AlertKey{Rule: rule, Subject: child(agent)}, Firing: true, Since: at(3), Summary: agent + " is idle for 2h"}
+	}
+	p := family()
+	p.Assessment.Findings = []fleet.Finding{finding("agent-idle-long", "worker"), finding("agent-idle-long", "loner"), finding("agent-memory-high", "worker")}
+	m := only(t, News(p, nil))
+	if m.To[0] != "lead" || m.Subject != "agent worker is silent" || m.Body != "worker is idle for 2h" || m.Key != only(t, News(p, nil)).Key {
+		t.Errorf("%+v", m)
+	}
+	p.Past.Alerts = []fleet.Alert{{AlertKey: p.Assessment.Findings[0].AlertKey, Status: fleet.AlertFiring}}
+	p.Past.StartedAt = p.Snapshot.At.Add(-2 * afterStart)
+	if again := News(p, nil); len(again) != 0 {
+		t.Errorf("%+v", again)
+	}
+	p.Past.StartedAt = p.Snapshot.At
+	if m2 := only(t, News(p, nil)); m2.Key != m.Key {
+		t.Errorf("%+v", m2)
+	}
+}
