@@ -152,7 +152,10 @@ func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (ap
 				return fleet.Records{}, err
 			}
 		}
-		w, err := ledger.AddPart(all, w)
+		w, err := ledger.AddPart(all, w, call.By)
+		if err == nil {
+			err = c.mayHandOn(ctx, w, call.By)
+		}
 		if err == nil {
 			w, err = ledger.AddWork(w, call.By, c.Now())
 		}
@@ -168,6 +171,20 @@ func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (ap
 		}
 	}
 	return c.findWork(ctx, string(ref))
+}
+
+// mayHandOn refuses an agent to write down, as a part of what a team has, work for a role that its own may not start: that is
+// handed out by itself.
+func (c *Control) mayHandOn(ctx context.Context, w fleet.WorkItem, by string) error {
+	self, isAgent := fleet.AgentOf(by)
+	if !isAgent || w.Team == "" {
+		return nil
+	}
+	all, err := c.Registry(ctx)
+	if reg := ledger.Registration(all, self); reg != nil && err == nil {
+		err = ledger.RoleMaySpawn(c.role(reg.Role), w.Role)
+	}
+	return err
 }
 
 func (c *Control) depend(ctx context.Context, of, needs fleet.Ref, by string) error {

@@ -127,7 +127,7 @@ func AskReview(all fleet.Records, q fleet.MergeQueue, i fleet.MergeItem, at flee
 	if i.Title != "" {
 		title += ": " + i.Title
 	}
-	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "review/" + i.ID + "/" + i.Commit}, Title: "Review " + title, Body: strings.TrimSpace(fleet.Text(body.String()[:min(body.Len(), longestBody)])),
+	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "review/" + i.ID + "/" + i.Commit}, Title: "Review " + title, Body: strings.TrimSpace(fleet.Text(body.String()[:min(body.Len(), longestBody/2)])),
 		Project: i.Project, Role: q.Review, Priority: i.Priority}, fleet.ByCustos, at)
 	w.Review = &fleet.Review{Item: i.ID, Commit: i.Commit, Author: i.Agent, Round: len(Reviews(all, i.ID)) + 1}
 	return w, err

@@ -111,15 +111,21 @@ func TestUnreviewed(t *testing.T) {
 // Parts are of what is open, and at most so many.
 func TestAddPart(t *testing.T) {
 	all := fleet.Records{Work: []fleet.WorkItem{{Head: fleet.Head{ID: "w1"}, Project: "shop", Role: "builder", Team: "feature", State: fleet.WorkOpen}, {Head: fleet.Head{ID: "w2"}, State: fleet.WorkClosed}}}
-	w, err := AddPart(all, fleet.WorkItem{Part: "w1"})
+	w, err := AddPart(all, fleet.WorkItem{Part: "w1"}, "ann")
 	if err != nil || w.Team != "feature" || w.Role != "builder" || w.Project != "shop" {
 		t.Errorf("%+v, %v", w, err)
+	}
+	all.Work = append(all.Work, fleet.WorkItem{Head: fleet.Head{ID: "w3"}, Part: "w1", State: fleet.WorkTaken, Agent: "lead"})
+	for by, may := range map[string]bool{"agent/lead": true, "agent/other": false, "agent/?": false, "agent/": false} {
+		if _, err := AddPart(all, fleet.WorkItem{Part: "w1"}, by); (err == nil) != may {
+			t.Errorf("by %s: %v", by, err)
+		}
 	}
 	for range mostParts {
 		all.Work = append(all.Work, fleet.WorkItem{Part: "w1"})
 	}
 	for _, part := range []fleet.Ref{"w1", "w2", "w7"} {
-		if _, err := AddPart(all, fleet.WorkItem{Part: part}); err == nil {
+		if _, err := AddPart(all, fleet.WorkItem{Part: part}, "ann"); err == nil {
 			t.Errorf("a part of %s", part)
 		}
 	}

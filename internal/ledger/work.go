@@ -58,16 +58,19 @@ func AddWork(w fleet.WorkItem, by string, at fleet.Instant) (fleet.WorkItem, err
 const mostParts = 100
 
 // AddPart returns new work as a part of what it names: of its project and its team, and for the same role where it says none.
-// Work that names nothing stays as it is.
-func AddPart(all fleet.Records, w fleet.WorkItem) (fleet.WorkItem, error) {
+// Work that names nothing stays as it is. An agent splits what it wrote down, what it has, and what it has a part of.
+func AddPart(all fleet.Records, w fleet.WorkItem, by string) (fleet.WorkItem, error) {
 	if w.Part == "" {
 		return w, nil
 	}
-	whole, parts := Work(all, w.Part), 0
+	self, isAgent := fleet.AgentOf(by)
+	whole, parts, its := Work(all, w.Part), 0, !isAgent
 	for i := range all.Work {
-		if all.Work[i].Part == w.Part {
+		p := &all.Work[i]
+		if p.Part == w.Part {
 			parts++
 		}
+		its = its || (p.Part == w.Part || p.Ref() == w.Part) && p.State == fleet.WorkTaken && p.Agent == self && !p.Person || p.Ref() == w.Part && p.By == by
 	}
 	name := fleet.Line(string(w.Part), 80)
 	switch {
@@ -75,6 +78,8 @@ func AddPart(all fleet.Records, w fleet.WorkItem) (fleet.WorkItem, error) {
 		return w, Unfit("add work", "there is no work %s in the ledger that it could be a part of", name)
 	case whole.State == fleet.WorkClosed:
 		return w, Unfit("add work", "%s is closed", name)
+	case !its || isAgent && isNameless(self):
+		return w, Unfit("add work", "agent %s neither wrote %s down nor works on it", fleet.Line(self, 80), name)
 	case whole.Review != nil:
 		return w, Unfit("add work", "%s is a review", name)
 	case parts >= mostParts:

@@ -91,3 +91,7 @@ func TestHoldMerge(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
+
+func (merging) Diff(context.Context, fleet.MergeQueue, fleet.MergeItem) (string, error) {
+	return "", nil
+}

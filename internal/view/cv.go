@@ -86,9 +86,9 @@ func (b CVBook) deedsOf(name string) deeds {
 		d.cv.Role, d.cv.Kind, d.cv.Project, d.cv.Retired = r.Role, r.Kind, r.Project, r.Desired == fleet.DesiredRetired
 		d.cv.Deaths, d.cv.Restarts = b.deaths(name), b.restarts(*r)
 	}
-	for _, w := range b.Records.Work {
+	for n, w := range b.Records.Work {
 		if w.Agent == name && !w.Person {
-			b.worked(&d, w)
+			b.worked(&d, n)
 		}
 	}
 	for _, i := range b.Records.Merges {
@@ -124,11 +124,12 @@ func (b CVBook) spent(name string) (sum *fleet.Cost, model string) {
 	return sum, model
 }
 
-// worked adds a piece of work. How long it took is known where the log has the last time that it was taken: one
+// worked adds a piece of work, by its place among the records. How long it took is known where the log has the last time that it was taken: one
 // that a person gave from one agent to another counts from the first of the two.
-func (b CVBook) worked(d *deeds, w fleet.WorkItem) {
+func (b CVBook) worked(d *deeds, n int) {
+	w := b.Records.Work[n]
 	switch {
-	case w.State != fleet.WorkClosed:
+	case !w.Over():
 		d.cv.Has++
 		return
 	case w.Outcome != "completed":

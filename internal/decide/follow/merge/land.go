@@ -56,7 +56,22 @@ func (c *pass) merged(i *fleet.MergeItem, commit string, notes ...string) {
 		text += "Closed: " + w.ID + " (" + w.Title + ")\n"
 	}
 	text += remarks(notes)
+	c.supersede(i)
 	c.tell(i, "merged", fmt.Sprintf("%s (%s) is merged", i.ID, i.Source), text)
+}
+
+// supersede takes back what failed, or conflicts, and was for nothing but what is merged with another branch now: whoever
+// went on from there has handed in its own.
+func (c *pass) supersede(by *fleet.MergeItem) {
+	for _, was := range c.book.Items {
+		other := func(r fleet.Ref) bool { return !slices.Contains(by.Work, r) }
+		stuck := was.State == fleet.MergeConflict || was.State == fleet.MergeFailed
+		if !stuck || was.ID == by.ID || len(was.Work) == 0 || slices.ContainsFunc(was.Work, other) {
+			continue
+		}
+		i := c.item(was.ID)
+		i.State, i.Why, i.Since = fleet.MergeWithdrawn, "what it was for was merged with "+by.ID, c.at
+	}
 }
 
 // fail notes that the gates fail with an item alone, and not without it, or not so.

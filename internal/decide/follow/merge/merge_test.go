@@ -74,3 +74,21 @@ func TestNothingWaitsInVain(t *testing.T) {
 		t.Errorf("%+v", out.Records)
 	}
 }
+
+// What failed, and was for work that is merged with another branch now, is taken back; what is for more stays.
+func TestASuccessorTakesItsPlace(t *testing.T) {
+	item := func(id string, state fleet.MergeState, work ...fleet.Ref) fleet.MergeItem {
+		return fleet.MergeItem{Head: fleet.Head{ID: id, Revision: 1}, Queue: "q", Source: id, Commit: "a", Priority: fleet.P3, State: state, Work: work, Since: noon}
+	}
+	g := fleet.MergeGroup{Head: fleet.Head{ID: "mg1", Revision: 1}, Queue: "q", Gates: "d", State: fleet.GroupGreen, Since: noon, Commit: "c", Items: []fleet.MergeMember{{ID: "mq3", Commit: "a"}}}
+	r := fleet.Records{MergeGroups: []fleet.MergeGroup{g}, Work: []fleet.WorkItem{{Head: fleet.Head{ID: "w1", Revision: 1}, State: fleet.WorkTaken}},
+		Merges: []fleet.MergeItem{item("mq1", fleet.MergeFailed, "w1"), item("mq2", fleet.MergeConflict, "w1", "w2"), item("mq3", fleet.MergeWaiting, "w1"), item("mq4", fleet.MergeFailed)}}
+	landed := fleet.ActionRecord{Action: fleet.Action{Do: "land-merge", Target: fleet.Target{Merge: &fleet.MergeTarget{Group: g}}}, Stage: fleet.StageEnded, PlannedAt: noon, Result: &fleet.Result{Status: fleet.ResultDone}}
+	states := map[string]fleet.MergeState{}
+	for _, i := range merge.Follow(passOf(r, landed)).Records.Merges {
+		states[i.ID] = i.State
+	}
+	if len(states) != 2 || states["mq1"] != fleet.MergeWithdrawn || states["mq3"] != fleet.MergeMerged {
+		t.Errorf("%v", states)
+	}
+}

@@ -42,7 +42,7 @@ func (c *pass) askReview(was *fleet.MergeItem) {
 // dropReviews closes the reviews that nobody waits for any more.
 func (c *pass) dropReviews() {
 	for _, w := range c.Past.Records.Work {
-		if w.Review == nil || w.State == fleet.WorkClosed {
+		if w.Review == nil || w.Over() {
 			continue
 		}
 		i := c.book.Item(w.Review.Item)

@@ -167,7 +167,7 @@ func TestPartsAreHandedOut(t *testing.T) {
 	id := y.add("retry", "builder", "feature")
 	for n, file := range []string{"src/up.go", "src", "docs/*.md"} {
 		w := fleet.WorkItem{Title: fmt.Sprint("part ", n), Part: fleet.Ref(id), Files: []string{file}}
-		w, err := ledger.AddPart(y.past.Records, w)
+		w, err := ledger.AddPart(y.past.Records, w, "ann")
 		if err == nil {
 			w, err = ledger.AddWork(w, "agent/lead", at(y.now))
 		}
