@@ -157,6 +157,10 @@ func (c *pass) heldBack(w fleet.WorkItem, r fleet.Role, works []fleet.WorkItem) 
 		held.Guard, held.Held, held.Hint = fleet.GuardState, fleet.Line(err.Error(), 300), "custos role show "+r.Name
 		return held
 	}
+	if r.Project != "" && w.Project != "" && r.Project != w.Project {
+		held.Guard, held.Held = fleet.GuardState, fmt.Sprintf("role %s is of project %s, and it is of %s", r.Name, r.Project, fleet.Line(w.Project, 80))
+		return held
+	}
 	if err := ledger.RoleRoom(r, c.past.Registrations, works); err != nil {
 		held.Guard, held.Held = fleet.GuardLimit, fleet.Line(err.Error(), 300)
 		return held

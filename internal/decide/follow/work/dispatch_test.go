@@ -267,7 +267,8 @@ func TestNothingIsHandedOut(t *testing.T) {
 		"a role of no place": func(y *yard) {
 			y.policy.Roles[1].Repo = ""
 		},
-		"what was known is lost": func(y *yard) { y.past.Amnesia = true },
+		"a role of another project": func(y *yard) { y.policy.Roles[1].Project = "other" },
+		"what was known is lost":    func(y *yard) { y.past.Amnesia = true },
 	} {
 		y := newYard(t.Fatalf)
 		y.policy.Roles[1].Takes = fleet.RoleTakesReady
