@@ -40,10 +40,10 @@ type roleSection struct {
 	Memory    string   `toml:"memory" is:"size"` // cap on the memory of each
 	Heartbeat string   `toml:"heartbeat" is:"duration 1m.."`
 	MaySpawn  []string `toml:"may_spawn"`                  // roles of agents that its own may start
-	Max       int      `toml:"max" is:"0..1000"`           // agents that have it at once
+	Max       int      `toml:"max" is:"1..1000"`           // agents that have it at once
 	Ends      string   `toml:"ends" is:"|merged"`          // "merged": its work is closed by its merge, not by its word
 	Takes     string   `toml:"takes" is:"|ready|returned"` // work of it that Custos hands out by itself: all, or what was given back
-	Tries     int      `toml:"tries" is:"0..20"`           // how often one piece of work is handed out by Custos; 3
+	Tries     int      `toml:"tries" is:"1..20"`           // how often one piece of work is handed out by Custos; 3
 }
 
 // RolePresets are the roles that come with Custos, sorted by name.

@@ -59,7 +59,11 @@ func (c *Control) reviewShown(ctx context.Context, call Call) (api.Review, error
 	item := ledger.Merge(past.Records, w.Review.Item)
 	v := reviewView(w, item)
 	v.Task = w.Body
-	for _, o := range ledger.Reviews(past.Records, w.Review.Item) {
+	of := fleet.MergeItem{Head: fleet.Head{ID: w.Review.Item}, Queue: w.Review.Queue, Source: w.Review.Source}
+	if item != nil {
+		of = *item
+	}
+	for _, o := range ledger.Reviews(past.Records, of) {
 		if o.Review.Round < w.Review.Round && o.Review.Verdict != "" {
 			v.Earlier = append(v.Earlier, reviewView(&o, item))
 		}

@@ -141,7 +141,7 @@ func (c *Control) starting(past fleet.Past, call Call, w fleet.WorkItem, r fleet
 		if parent == nil || parent.Desired == fleet.DesiredRetired {
 			return nil, ledger.Unfit("hand out "+w.ID, "agent %s is not registered", fleet.Line(self, 80))
 		}
-		if err := ledger.MayReview(w, self, past.Registrations); err != nil {
+		if err := ledger.WroteIt(w, self, past.Registrations); err != nil {
 			return nil, err // whom it starts is its own
 		}
 	}

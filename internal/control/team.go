@@ -93,6 +93,9 @@ func (c *Control) runTeam(ctx context.Context, call Call, r api.TeamRequest) (ap
 	if t == nil {
 		return api.TeamWork{}, missing("team", r.Team, c.teamNames(), "custos team list")
 	}
+	if err := c.mayStart(ctx, call.By, t.Roles...); err != nil {
+		return api.TeamWork{}, Illegal(err)
+	}
 	return c.teamed(ctx, call, r.Work, func(all fleet.Records, w fleet.WorkItem) (fleet.WorkItem, error) {
 		return ledger.GiveTeam(w, *t, call.By)
 	})

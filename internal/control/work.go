@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -148,7 +149,7 @@ func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (ap
 	}
 	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		for _, need := range r.Needs { // before anything is written down
-			if err := ledger.MayNeed(all, fleet.Ref(need)); err != nil {
+			if err := errors.Join(ledger.MayNeed(all, fleet.Ref(need)), ledger.MayWait(all, w.Part, fleet.Ref(need))); err != nil {
 				return fleet.Records{}, err
 			}
 		}
@@ -173,16 +174,31 @@ func (c *Control) addWork(ctx context.Context, call Call, r api.WorkRequest) (ap
 	return c.findWork(ctx, string(ref))
 }
 
-// mayHandOn refuses an agent to write down, as a part of what a team has, work for a role that its own may not start: that is
-// handed out by itself.
+// mayHandOn refuses work that is handed out by itself where custos.toml has not the role that it is for, or where the role
+// of the agent that writes it down may not start such.
 func (c *Control) mayHandOn(ctx context.Context, w fleet.WorkItem, by string) error {
+	r := c.role(w.Role)
+	switch {
+	case w.Team != "" && r == nil:
+		return ledger.Unfit("add work", "team %s has it, and custos.toml has no [role.%s]", w.Team, fleet.Line(w.Role, 60))
+	case r == nil || w.Team == "" && r.Takes == "":
+		return nil
+	}
+	return c.mayStart(ctx, by, r.Name)
+}
+
+// mayStart refuses what has agents of some roles started to an agent whose own role may not start one of them.
+func (c *Control) mayStart(ctx context.Context, by string, roles ...string) error {
 	self, isAgent := fleet.AgentOf(by)
-	if !isAgent || w.Team == "" {
+	if !isAgent {
 		return nil
 	}
 	all, err := c.Registry(ctx)
-	if reg := ledger.Registration(all, self); reg != nil && err == nil {
-		err = ledger.RoleMaySpawn(c.role(reg.Role), w.Role)
+	reg := ledger.Registration(all, self)
+	for _, name := range roles {
+		if reg != nil && err == nil {
+			err = ledger.RoleMaySpawn(c.role(reg.Role), name)
+		}
 	}
 	return err
 }
@@ -208,7 +224,7 @@ func (c *Control) changeWork(ctx context.Context, call Call, r api.WorkChange) (
 			return api.Work{}, err
 		}
 	}
-	if err := c.mayTake(ctx, ref, r); err != nil {
+	if err := c.mayTake(ctx, ref, r, person); err != nil {
 		return api.Work{}, err
 	}
 	if _, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) { return c.workEdit(all, ref, r, person, call.By) }); err != nil {
@@ -218,8 +234,8 @@ func (c *Control) changeWork(ctx context.Context, call Call, r api.WorkChange) (
 }
 
 // mayTake refuses a review to whoever wrote what it is about.
-func (c *Control) mayTake(ctx context.Context, ref fleet.Ref, r api.WorkChange) error {
-	if r.Do != "take" {
+func (c *Control) mayTake(ctx context.Context, ref fleet.Ref, r api.WorkChange, person bool) error {
+	if r.Do != "take" || person {
 		return nil
 	}
 	past, _, err := c.Records.Seen(ctx)
@@ -287,7 +303,7 @@ func (c *Control) workChanged(all fleet.Records, ref fleet.Ref, r api.WorkChange
 		}
 		return w, err
 	case "reopen":
-		return ledger.ReopenWork(*found, r.Why, c.Now())
+		return ledger.ReopenWork(*found, r.Why, by, c.Now())
 	}
 	return *found, api.AsBadInput(fmt.Errorf("cannot change work: nothing is called %q", fleet.Line(r.Do, 40)))
 }

@@ -5,8 +5,11 @@ package fleet
 type Review struct {
 	Item     string          `json:"item"` // of the queue
 	Commit   string          `json:"commit"`
-	Author   string          `json:"author,omitempty"` // agent that wrote it; empty where that is a person
-	Round    int             `json:"round"`            // from 1
+	Queue    string          `json:"queue,omitempty"`
+	Source   string          `json:"source,omitempty"`  // the branch
+	Author   string          `json:"author,omitempty"`  // agent that added it; empty where that is a person
+	Authors  []string        `json:"authors,omitempty"` // agents that may have written it: none of them reviews it
+	Round    int             `json:"round"`             // from 1
 	Verdict  ReviewVerdict   `json:"verdict,omitempty"`
 	Findings []ReviewFinding `json:"findings,omitempty"`
 }

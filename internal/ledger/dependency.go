@@ -24,7 +24,7 @@ func AddDependency(all fleet.Records, of, needs fleet.Ref, by string, at fleet.I
 	if err := MayNeed(all, needs); err != nil {
 		return fleet.Dependency{}, err
 	}
-	if path := waitsOf(all.Dependencies).path(needs, of); path != nil {
+	if path := waitsOf(all).path(needs, of); path != nil {
 		return fleet.Dependency{}, Unfit(what, "it would close the cycle %s", strings.Join(texts(append([]fleet.Ref{of}, path...)), " -> "))
 	}
 	d := fleet.Dependency{Head: fleet.Head{Key: key}, Of: of, Needs: needs}

@@ -10,10 +10,15 @@ import (
 // graph is what each piece of work waits for.
 type graph map[fleet.Ref][]fleet.Ref
 
-// waitsOf is the graph of the dependencies on record that are not resolved.
-func waitsOf(all []fleet.Dependency) graph {
+// waitsOf is the graph of the dependencies on record that are not resolved; what consists of parts waits for those, too.
+func waitsOf(all fleet.Records) graph {
 	g := graph{}
-	for _, d := range all {
+	for i := range all.Work {
+		if w := &all.Work[i]; w.Part != "" && w.State != fleet.WorkClosed {
+			g.add(w.Part, w.Ref())
+		}
+	}
+	for _, d := range all.Dependencies {
 		if d.State == fleet.DependencyWaits {
 			g.add(d.Of, d.Needs)
 		}

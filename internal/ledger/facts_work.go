@@ -186,7 +186,7 @@ func ready(w fleet.WorkFacts, seen Seen) fleet.Leaf[bool] {
 // cycles are those of the dependencies of all trackers together. Those among the
 // issues of one forge are told as such already.
 func (f facts) cycles() map[fleet.Ref][]fleet.Ref {
-	g := waitsOf(f.past.Records.Dependencies)
+	g := waitsOf(f.past.Records)
 	for _, r := range f.trackers.Everywhere(f.snap) {
 		if needs, _ := f.trackers.Needs(r); f.trackers.Seen(r).IsOpen() {
 			for _, n := range needs {

@@ -75,6 +75,8 @@ func mergeWork(all fleet.Records, refs []fleet.Ref, by string) error {
 			return Unfit(what, "work %s is closed: custos work reopen %s", r, r)
 		case isAgent && w.Agent != "" && w.Agent != self:
 			return Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), r)
+		case isAgent && w.Agent != self && w.By != by:
+			return Unfit(what, "agent %s does not have %s, and did not write it down", fleet.Line(self, 80), r)
 		}
 	}
 	return nil
@@ -204,6 +206,10 @@ func WithdrawMerge(i fleet.MergeItem, why, by string, at fleet.Instant) (fleet.M
 		return i, nil
 	case fleet.MergeMerged:
 		return i, Unfit("withdraw "+i.ID, "it is merged as %.12s", i.Merged)
+	case fleet.MergeHeld:
+		if _, isAgent := fleet.AgentOf(by); isAgent {
+			return i, Unfit("withdraw "+i.ID, "it is held, and a person decides: %s", i.Why)
+		}
 	}
 	i.State, i.Why, i.Since = fleet.MergeWithdrawn, fleet.Line("withdrawn by "+by+withReason(why), 400), at
 	return i, nil

@@ -48,7 +48,7 @@ func NewMergeBook(q fleet.MergeQueue, past fleet.Past, at fleet.Instant) *MergeB
 	}
 	b.Groups = newestGroups(r.MergeGroups, q.Name)
 	if q.Review != "" {
-		b.reviews = reviewsOf(r.Work)
+		b.reviews = reviewsOf(q.Name, r.Work)
 	}
 	return b
 }

@@ -4,14 +4,20 @@ import "custos/internal/fleet"
 
 // Review is the newest review of an item, at the commit that it has now; nil when there is none.
 func (b *MergeBook) Review(i *fleet.MergeItem) *fleet.WorkItem {
+	if blocked := b.reviews[fleet.MergeMember{Commit: i.Commit}]; blocked != nil { // under whatever name
+		return blocked
+	}
 	return b.reviews[fleet.MergeMember{ID: i.ID, Commit: i.Commit}]
 }
 
-func reviewsOf(all []fleet.WorkItem) map[fleet.MergeMember]*fleet.WorkItem {
+func reviewsOf(queue string, all []fleet.WorkItem) map[fleet.MergeMember]*fleet.WorkItem {
 	list := map[fleet.MergeMember]*fleet.WorkItem{}
 	for n := range all {
 		if r := all[n].Review; r != nil {
 			list[fleet.MergeMember{ID: r.Item, Commit: r.Commit}] = &all[n]
+			if r.Verdict == fleet.ReviewBlocked && r.Queue == queue {
+				list[fleet.MergeMember{Commit: r.Commit}] = &all[n]
+			}
 		}
 	}
 	return list

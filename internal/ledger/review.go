@@ -14,14 +14,21 @@ const (
 	longestFinding = 2000 // bytes
 )
 
-// Reviews are the reviews of an item of a merge queue, in the order they were asked for.
-func Reviews(all fleet.Records, item string) (list []fleet.WorkItem) {
+// Reviews are the reviews of an item of a merge queue, in the order they were asked for: those of its branch in its queue, and
+// of what was for the same work, whatever item that was then.
+func Reviews(all fleet.Records, i fleet.MergeItem) (list []fleet.WorkItem) {
 	for _, w := range all.Work {
-		if w.Review != nil && w.Review.Item == item {
-			list = append(list, w)
+		if w.Review == nil || w.Review.Item != i.ID && (w.Review.Queue != i.Queue || w.Review.Source != i.Source && !sharesWork(all, w.Review.Item, i)) {
+			continue
 		}
+		list = append(list, w)
 	}
 	return list
+}
+
+func sharesWork(all fleet.Records, item string, i fleet.MergeItem) bool {
+	o := Merge(all, item)
+	return o != nil && slices.ContainsFunc(o.Work, func(r fleet.Ref) bool { return slices.Contains(i.Work, r) })
 }
 
 // GiveReview returns a review with what was found, closed. Whoever has it gives it; a person may give any. What is
@@ -91,16 +98,30 @@ func FindingLines(list []fleet.ReviewFinding) string {
 	return b.String()
 }
 
-// MayReview refuses a review to whoever wrote what is reviewed, and to those that the writer started: nobody is the judge of
-// its own work.
+// MayReview refuses a review to an agent of another role than it is for, and to those of WroteIt.
 func MayReview(w fleet.WorkItem, agent string, all []fleet.Registration) error {
-	if w.Review == nil || w.Review.Author == "" {
+	if w.Review == nil {
 		return nil
 	}
-	name := agent
+	if r := Registration(all, agent); r == nil || r.Role != w.Role {
+		return Unfit("review "+w.ID, "it is for agents of role %s, and %s is none", w.Role, fleet.Line(agent, 80))
+	}
+	return WroteIt(w, agent, all)
+}
+
+// WroteIt refuses a review to those who wrote what is reviewed, and to those that one of them started: nobody is the judge of
+// its own work.
+func WroteIt(w fleet.WorkItem, agent string, all []fleet.Registration) error {
+	if w.Review == nil {
+		return nil
+	}
+	what, name := "review "+w.ID, agent
 	for range len(all) + 1 {
-		if name == w.Review.Author {
-			break
+		if slices.Contains(w.Review.Authors, name) && name == agent {
+			return Unfit(what, "agent %s has written what it is about", fleet.Line(agent, 80))
+		}
+		if slices.Contains(w.Review.Authors, name) {
+			return Unfit(what, "agent %s was started by %s, who has written what it is about", fleet.Line(agent, 80), name)
 		}
 		r := Registration(all, name)
 		if r == nil || r.Parent == "" {
@@ -108,15 +129,36 @@ func MayReview(w fleet.WorkItem, agent string, all []fleet.Registration) error {
 		}
 		name = r.Parent
 	}
-	if agent == w.Review.Author {
-		return Unfit("review "+w.ID, "agent %s has written what it is about", fleet.Line(agent, 80))
+	return nil
+}
+
+// authorsOf are the agents that have, or may have, written what an item is about: who added it, whose branch it is, and who
+// has, or had, the work that it is for.
+func authorsOf(past fleet.Past, i fleet.MergeItem) (list []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
 	}
-	return Unfit("review "+w.ID, "agent %s was started by %s, who has written what it is about", fleet.Line(agent, 80), w.Review.Author)
+	add(i.Agent)
+	for _, r := range past.Registrations {
+		if r.Branch == i.Source {
+			add(r.Name)
+		}
+	}
+	for _, ref := range i.Work {
+		if w := Work(past.Records, ref); w != nil && !w.Person {
+			add(w.Agent)
+			add(w.LeftBy)
+		}
+	}
+	return list
 }
 
 // AskReview returns the review of an item as it is to be asked for, at the commit that it has now; the same again has the
 // same key.
-func AskReview(all fleet.Records, q fleet.MergeQueue, i fleet.MergeItem, at fleet.Instant) (fleet.WorkItem, error) {
+func AskReview(past fleet.Past, q fleet.MergeQueue, i fleet.MergeItem, at fleet.Instant) (fleet.WorkItem, error) {
+	all := past.Records
 	var body strings.Builder
 	for _, r := range i.Work {
 		if w := Work(all, r); w != nil {
@@ -129,7 +171,7 @@ func AskReview(all fleet.Records, q fleet.MergeQueue, i fleet.MergeItem, at flee
 	}
 	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "review/" + i.ID + "/" + i.Commit}, Title: "Review " + title, Body: strings.TrimSpace(fleet.Text(body.String()[:min(body.Len(), longestBody/2)])),
 		Project: i.Project, Role: q.Review, Priority: i.Priority}, fleet.ByCustos, at)
-	w.Review = &fleet.Review{Item: i.ID, Commit: i.Commit, Author: i.Agent, Round: len(Reviews(all, i.ID)) + 1}
+	w.Review = &fleet.Review{Item: i.ID, Commit: i.Commit, Queue: q.Name, Source: i.Source, Author: i.Agent, Authors: authorsOf(past, i), Round: len(Reviews(all, i)) + 1}
 	return w, err
 }
 

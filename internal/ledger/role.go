@@ -99,7 +99,7 @@ func RoleMaySpawn(parent *fleet.Role, child string) error {
 	if parent == nil || parent.MaySpawn == nil || slices.Contains(parent.MaySpawn, child) {
 		return nil
 	}
-	return Unfit("start an agent of role "+fleet.Line(child, 40), "an agent of role %s may start %s", parent.Name, strings.Join(parent.MaySpawn, ", "))
+	return Unfit("start an agent of role "+fleet.Line(child, 40), "an agent of role %s may start %s", parent.Name, cmp.Or(strings.Join(parent.MaySpawn, ", "), "none"))
 }
 
 // SlingWork returns work as it is taken for an agent that is to begin with it: the pass that
@@ -116,7 +116,7 @@ func SlingWork(w fleet.WorkItem, begin []fleet.Order, by string, at fleet.Instan
 	}
 	w.State, w.Agent, w.Person, w.Since, w.Why, w.Begin, w.Begun = fleet.WorkTaken, begin[0].Agent, false, at, "handed out by "+by, begin, false
 	if s := begin[0].Spawn; s != nil {
-		w.Role, w.Branch = cmp.Or(w.Role, s.Role), s.Branch
+		w.Branch = s.Branch
 	}
 	if w.Tries++; by != fleet.ByCustos {
 		w.Tries, w.Spent = 0, false

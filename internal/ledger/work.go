@@ -89,6 +89,14 @@ func AddPart(all fleet.Records, w fleet.WorkItem, by string) (fleet.WorkItem, er
 	return w, nil
 }
 
+// MayWait refuses a part of a whole to wait for what waits for that: neither would ever begin.
+func MayWait(all fleet.Records, whole, needs fleet.Ref) error {
+	if whole != "" && waitsOf(all).path(needs, whole) != nil {
+		return Unfit("add work", "%s waits for its parts, and what is one cannot wait for %s", whole, fleet.Line(string(needs), 80))
+	}
+	return nil
+}
+
 // WithResult returns work with what came of it.
 func WithResult(w fleet.WorkItem, text string) (fleet.WorkItem, error) {
 	if w.Result = fleet.Redact(fleet.Text(text)); len(text) > longestBody || !utf8.ValidString(text) {
@@ -164,6 +172,8 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 		return w, Unfit(what, "agent %s has %s", fleet.Line(w.Agent, 80), w.ID)
 	case isAgent && isNameless(self):
 		return w, Unfit(what, "it cannot be told which agent asks")
+	case isAgent && w.Agent == "" && w.By != by && w.Team != "":
+		return w, Unfit(what, "team %s has %s, and agent %s has not", w.Team, w.ID, fleet.Line(self, 80))
 	case isAgent && w.Review != nil && w.Review.Verdict == "":
 		return w, Unfit(what, "%s is a review: custos review give %s", w.ID, w.ID)
 	}
@@ -176,9 +186,12 @@ func CloseWork(w fleet.WorkItem, outcome, why, by string, at fleet.Instant) (fle
 }
 
 // ReopenWork returns closed work as it is open again.
-func ReopenWork(w fleet.WorkItem, why string, at fleet.Instant) (fleet.WorkItem, error) {
+func ReopenWork(w fleet.WorkItem, why, by string, at fleet.Instant) (fleet.WorkItem, error) {
 	if w.State != fleet.WorkClosed {
 		return w, Unfit("reopen work", "%s is %s", w.ID, w.State)
+	}
+	if _, isAgent := fleet.AgentOf(by); isAgent && w.Review != nil {
+		return w, Unfit("reopen work", "%s is a review: it takes a person to have it given again", w.ID)
 	}
 	if w.Tries, w.Spent = 0, false; w.Review != nil { // it is asked for anew, and what was said counts no more
 		r := *w.Review

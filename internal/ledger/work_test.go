@@ -23,7 +23,7 @@ func TestWorkVerbs(t *testing.T) {
 	finish := func(by string) func(fleet.WorkItem) (fleet.WorkItem, error) {
 		return func(w fleet.WorkItem) (fleet.WorkItem, error) { return CloseWork(w, "", "why", by, at(0)) }
 	}
-	reopen := func(w fleet.WorkItem) (fleet.WorkItem, error) { return ReopenWork(w, "why", at(0)) }
+	reopen := func(w fleet.WorkItem) (fleet.WorkItem, error) { return ReopenWork(w, "why", "ann", at(0)) }
 	for name, c := range map[string]struct {
 		w    fleet.WorkItem
 		do   func(fleet.WorkItem) (fleet.WorkItem, error)

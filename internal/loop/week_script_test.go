@@ -153,7 +153,7 @@ func (w *week) close(ref fleet.Ref, closed bool) {
 		w.must(func(all fleet.Records) (fleet.Records, error) {
 			item, err := ledger.CloseWork(*ledger.Work(all, ref), "", "", "ann", w.now())
 			if !closed {
-				item, err = ledger.ReopenWork(*ledger.Work(all, ref), "", w.now())
+				item, err = ledger.ReopenWork(*ledger.Work(all, ref), "", "ann", w.now())
 			}
 			return fleet.Records{Work: []fleet.WorkItem{item}}, err
 		})

@@ -133,7 +133,7 @@ func (w *village) close(r fleet.Ref, outcome string) {
 }
 
 func (w *village) reopen(r fleet.Ref) {
-	w.change(r, func(v fleet.WorkItem) (fleet.WorkItem, error) { return ledger.ReopenWork(v, "", w.at()) })
+	w.change(r, func(v fleet.WorkItem) (fleet.WorkItem, error) { return ledger.ReopenWork(v, "", "ann", w.at()) })
 }
 
 func (w *village) convoy(v fleet.Convoy, refs ...fleet.Ref) string {

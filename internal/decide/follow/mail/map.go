@@ -59,7 +59,7 @@ func changedWork(do string, w fleet.WorkItem, why, by string, at fleet.Instant) 
 	case "release":
 		return ledger.ReleaseWork(w, why, by, at)
 	case "reopen":
-		return ledger.ReopenWork(w, why, at)
+		return ledger.ReopenWork(w, why, by, at)
 	}
 	return w, ledger.Unfit("change work", "nothing is called %q", fleet.Line(do, 40))
 }

@@ -28,13 +28,13 @@ func (c *pass) review() {
 
 // askReview asks for one more review, or, when its rounds are used up, a person.
 func (c *pass) askReview(was *fleet.MergeItem) {
-	if n := ledger.ReviewsBlocked(ledger.Reviews(c.Past.Records, was.ID)); n >= c.queue.Rounds {
+	if n := ledger.ReviewsBlocked(ledger.Reviews(c.Past.Records, *was)); n >= c.queue.Rounds {
 		i := c.item(was.ID)
 		i.State, i.Since = fleet.MergeHeld, c.at
 		i.Why = fmt.Sprintf("%sin %s, and it was changed once more: a person reads it (custos review list), and says custos merge release %s", fleet.MergeBlocked, fleet.Counted(n, "round"), i.ID)
 		return
 	}
-	if w, err := ledger.AskReview(c.Past.Records, c.queue, *was, c.at); err == nil {
+	if w, err := ledger.AskReview(c.Past, c.queue, *was, c.at); err == nil {
 		c.out.Records.Work = append(c.out.Records.Work, w)
 	}
 }

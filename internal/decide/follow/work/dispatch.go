@@ -102,9 +102,13 @@ func (c *pass) isOurs(w *fleet.WorkItem) bool {
 	return r.Takes == fleet.RoleTakesReady
 }
 
-// roleOf is the role, of custos.toml, that work is for; nil for none.
+// roleOf is the role, of custos.toml, that work is for: its own, else that of the agent that had it last; nil for none.
 func (c *pass) roleOf(w *fleet.WorkItem) *fleet.Role {
-	return fleet.Find(c.policy.Roles, func(r *fleet.Role) bool { return r.Name == w.Role && w.Role != "" })
+	name := w.Role
+	if r := c.registered(w.LeftBy); name == "" && r != nil {
+		name = r.Role
+	}
+	return fleet.Find(c.policy.Roles, func(r *fleet.Role) bool { return r.Name == name && name != "" })
 }
 
 // isNow says whether this pass has changed work before.

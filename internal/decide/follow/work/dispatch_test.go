@@ -353,3 +353,17 @@ func (y *yard) check() {
 		}
 	}
 }
+
+// A team that custos.toml has no more closes nothing, and nothing of it is handed out: what its work consists of is not known.
+func TestATeamThatIsGone(t *testing.T) {
+	y := newYard(t.Fatalf)
+	id := y.add("retry", "builder", "feature")
+	y.until(2 * time.Minute)
+	done, _ := ledger.CloseWork(*y.work("w2"), "", "", "ann", at(y.now))
+	y.put(done)
+	y.policy.Teams = nil
+	y.until(10 * time.Minute)
+	if w := y.work(id); w.State != fleet.WorkOpen || w.Tries != 0 {
+		t.Errorf("%+v", w)
+	}
+}

@@ -3,6 +3,7 @@ package work
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"custos/internal/fleet"
@@ -17,8 +18,8 @@ func (c *pass) teams() {
 		if w.Team == "" || w.State != fleet.WorkOpen || c.isChanged(w.ID) || c.isNow(w.ID) {
 			continue
 		}
-		if t := c.team(w.Team); t != nil && w.Part == "" && c.before(w, t) {
-			continue
+		if t := c.team(w.Team); w.Part == "" && (t == nil || c.before(w, t)) {
+			continue // what a team is for is not known while custos.toml has it not
 		}
 		c.whole(w)
 	}
@@ -86,7 +87,7 @@ func (c *pass) whole(w fleet.WorkItem) {
 	parts, done := 0, 0
 	for i := range c.past.Records.Work {
 		p := &c.past.Records.Work[i]
-		if p.Part != w.Ref() || c.isStage(p, w) {
+		if p.Part != w.Ref() || isStage(p, w) {
 			continue
 		}
 		parts++
@@ -103,22 +104,13 @@ func (c *pass) whole(w fleet.WorkItem) {
 }
 
 // isStage says whether a part is that of a role before the last one.
-func (c *pass) isStage(p *fleet.WorkItem, w fleet.WorkItem) bool {
-	t := c.team(w.Team)
-	if t == nil || w.Part != "" {
-		return false
-	}
-	for n := range len(t.Roles) - 1 {
-		if p.Key == partKey(w, n) {
-			return true
-		}
-	}
-	return false
+func isStage(p *fleet.WorkItem, w fleet.WorkItem) bool {
+	return strings.HasPrefix(p.Key, "team/"+w.ID+"/")
 }
 
 // hasParts says whether work consists of parts that are its own to do.
 func (c *pass) hasParts(w *fleet.WorkItem) bool {
-	return slices.ContainsFunc(c.past.Records.Work, func(p fleet.WorkItem) bool { return p.Part == w.Ref() && !c.isStage(&p, *w) })
+	return slices.ContainsFunc(c.past.Records.Work, func(p fleet.WorkItem) bool { return p.Part == w.Ref() && !isStage(&p, *w) })
 }
 
 // isBefore says whether a role that comes before the last one has not done its part of a whole, or that is not known.
