@@ -120,7 +120,7 @@ func (w *world) control() *control.Control {
 	return &control.Control{People: []string{Caller{UID: os.Getuid()}.Name(), Caller{}.Name()}, Tell: func(_ context.Context, m fleet.Message) error { w.told = append(w.told, m); return nil },
 		Receivers: func(fleet.Message) []string { return w.hears },
 		Posts:     postsOf{w}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Readings: func(context.Context, fleet.Instant) ([]fleet.Reading, error) { return w.readings, nil }, Settings: func(context.Context) api.Settings { return api.Settings{} }, Costs: w.Costs, UsageFaults: w.UsageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: func() api.Prices { return api.Prices{Date: "2026-11-20"} }, Priced: func(model string) bool { return model == "b" }, Vitals: func(context.Context) view.Vitals { return w.vitals }, Status: func(context.Context) api.Status { return api.Status{Version: "test"} },
-		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Merges: merging{}, Roles: []fleet.Role{{Name: "known", Kind: "claude", Dir: "/src", Prompt: "Do {{work}}: {{title}}"}}, Budgets: &raising{}, Grants: granting{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
+		Orders: w, Agents: w, Alerts: w, Approver: w, Brakes: &braking{}, Web: &showing{}, Look: w.Look, Pauses: &pausing{}, Merges: merging{}, Roles: []fleet.Role{{Name: "known", Kind: "claude", Dir: "/src", Prompt: "Do {{work}}: {{title}}"}}, Teams: []fleet.Team{{Name: "feature", Roles: []string{"known"}}}, Budgets: &raising{}, Grants: granting{}, Plugins: pluginsOf{runsOf{w}}, Code: pluginsOf{runsOf{w}},
 		Formulas: formulasOf{w}, Runs: runsOf{w}, Schedules: w.Schedules, Attend: func() { w.attended++ }, Reply: w.reply, Records: w.records, Asker: w, Registry: w.Registrations, Rules: w, Mender: &healer{}, Version: "test", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return instant(0) }}
 }
 
@@ -225,8 +225,10 @@ func TestEveryRouteAnswers(t *testing.T) {
 	w.registrations = []fleet.Registration{{Name: "builder", Kind: "claude", Owner: fleet.OwnerCustos}}
 	w.runs = []fleet.Run{nightly("known")}
 	w.records = &memory{w: w, all: fleet.Records{
-		Merges:  []fleet.MergeItem{{Head: fleet.Head{ID: "known", Revision: 1}, Queue: "shop", Source: "retry", Commit: "c1", Priority: fleet.P3, State: fleet.MergeWaiting, By: "ann"}},
-		Work:    []fleet.WorkItem{{Head: fleet.Head{ID: "w9", Revision: 1}, Title: "x", State: fleet.WorkOpen}, {Head: fleet.Head{ID: "w8", Revision: 1}, Title: "y", Priority: fleet.P3, State: fleet.WorkOpen}},
+		Merges: []fleet.MergeItem{{Head: fleet.Head{ID: "known", Revision: 1}, Queue: "shop", Source: "retry", Commit: "c1", Priority: fleet.P3, State: fleet.MergeWaiting, By: "ann"}},
+		Work: []fleet.WorkItem{{Head: fleet.Head{ID: "w9", Revision: 1}, Title: "x", State: fleet.WorkOpen}, {Head: fleet.Head{ID: "w8", Revision: 1}, Title: "y", Priority: fleet.P3, State: fleet.WorkOpen},
+			{Head: fleet.Head{ID: "w7", Revision: 1}, Title: "z", State: fleet.WorkOpen}, {Head: fleet.Head{ID: "w6", Revision: 1}, Title: "of a team", Team: "feature", State: fleet.WorkOpen},
+			{Head: fleet.Head{ID: "w5", Revision: 1}, Title: "a review", Role: "known", State: fleet.WorkOpen, Review: &fleet.Review{Item: "known", Commit: "c1", Round: 1}}},
 		Convoys: []fleet.Convoy{{Head: fleet.Head{ID: "known", Revision: 1}, Title: "x", State: fleet.ConvoyOpen}},
 		Gates:   []fleet.Gate{{Head: fleet.Head{ID: "known", Revision: 1}, Type: fleet.GateHuman, Title: "x", State: fleet.GateOpen}},
 		Mails:   []fleet.Mail{{Head: fleet.Head{ID: "known", Revision: 1}, From: fleet.ByCustos, To: []string{"builder"}, Subject: "x", Priority: fleet.P3}},
@@ -255,6 +257,9 @@ func TestEveryRouteAnswers(t *testing.T) {
 		"POST /v1/work":         `{"title":"x"}`,
 		"POST /v1/work/{id}":    `{"do":"close"}`,
 		"POST /v1/slings":       `{"work":"w8","role":"known"}`,
+		"POST /v1/teams":        `{"team":"feature","work":"w7"}`,
+		"POST /v1/teams/{id}":   `{"do":"stop"}`,
+		"POST /v1/reviews/{id}": `{"approve":true}`,
 		"POST /v1/merges":       `{"branch":"other","queue":"shop"}`,
 		"POST /v1/merges/{id}":  `{"do":"hold","why":"not now"}`,
 		"POST /v1/convoys":      `{"title":"x","members":["w9"]}`,
@@ -283,7 +288,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/web/{id}/{do}", "/web/known/revoke-all", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/teams/{id}", "/teams/w6", "/reviews/{id}", "/reviews/w5", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/web/{id}/{do}", "/web/known/revoke-all", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}
