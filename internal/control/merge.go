@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -197,7 +198,17 @@ func (c *Control) mergeItem(ctx context.Context, by string, r api.MergeRequest) 
 	if pull != nil { // of what an agent adds itself it is the author
 		item.Agent = pull.Agent
 	}
-	return item, ledger.MayCloseByMerge(past, seen, item.Work, by)
+	return item, errors.Join(branchOfAnother(past.Registrations, branch, by), ledger.MayCloseByMerge(past, seen, item.Work, by))
+}
+
+// branchOfAnother refuses an agent the branch of another one, that is not retired: it would be its author.
+func branchOfAnother(all []fleet.Registration, branch, by string) error {
+	self, isAgent := fleet.AgentOf(by)
+	r := fleet.Find(all, func(r *fleet.Registration) bool { return r.Branch == branch && r.Desired != fleet.DesiredRetired })
+	if !isAgent || r == nil || r.Name == self {
+		return nil
+	}
+	return ledger.Unfit("add to the merge queue", "%s is the branch of agent %s, which hands it in itself", fleet.Line(branch, 100), r.Name)
 }
 
 // mergeAsked is the queue, and the branch, that a request means.

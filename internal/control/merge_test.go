@@ -209,3 +209,16 @@ func TestListOfAQueueThatIsGone(t *testing.T) {
 func (y *yard) Diff(context.Context, fleet.MergeQueue, fleet.MergeItem) (string, error) {
 	return "", nil
 }
+
+// An agent does not hand in the branch of another one: it would count as its author.
+func TestBranchOfAnother(t *testing.T) {
+	all := []fleet.Registration{{Name: "b1", Branch: "agent/b1"}, {Name: "gone", Branch: "agent/gone", Desired: fleet.DesiredRetired}}
+	for by, may := range map[string]bool{"agent/b1": true, "agent/b2": false, "ann": true} {
+		if err := branchOfAnother(all, "agent/b1", by); (err == nil) != may {
+			t.Errorf("by %s: %v", by, err)
+		}
+	}
+	if err := branchOfAnother(all, "agent/gone", "agent/b2"); err != nil {
+		t.Error(err)
+	}
+}
