@@ -428,16 +428,34 @@ func (b *MergeBook) Why(i *fleet.MergeItem) string {
 	if need := b.unmetForGood(i); need != "" {
 		return need
 	}
-	if g := b.Open(); g != nil && slices.Contains(g.Items, fleet.MergeMember{ID: i.ID, Commit: i.Commit}) {
-		return b.inGroup(g)
+	broken := b.Broken()
+	if g := b.Open(); g != nil && slices.Contains(g.Items, fleet.MergeMember{ID: i.ID, Commit: i.Commit}) && !(broken != "" && g.State == fleet.GroupBuilding && g.Why != "") {
+		return b.inGroup(g) // else it is not built before the target has moved, and that is why
 	}
 	if held, by := b.Holds(); held != "" {
 		return "the queue is held by " + by + ": " + held
 	}
-	if broken := b.Broken(); broken != "" {
+	if broken != "" {
 		return fmt.Sprintf("the gates fail on %s itself, at %.12s", b.Queue.Target, broken) + b.besides(i, broken)
 	}
+	if base := b.redAgain(); base != "" {
+		return fmt.Sprintf("the gates failed on %s itself, at %.12s, and are tried there again", b.Queue.Target, base) + b.besides(i, base)
+	}
 	return b.behind(i)
+}
+
+// redAgain is a commit of the target on which the gates have failed, and that is in question again; "" for none.
+func (b *MergeBook) redAgain() string {
+	for n := len(b.Groups) - 1; n >= 0; n-- {
+		g := &b.Groups[n]
+		if g.State == fleet.GroupLanded {
+			return ""
+		}
+		if passes, _ := b.Target(g.Base); isTargetRed(g, g.Base) && g.Gates == b.Queue.Digest && !passes {
+			return g.Base
+		}
+	}
+	return ""
 }
 
 func (b *MergeBook) inGroup(g *fleet.MergeGroup) string {
