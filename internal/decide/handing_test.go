@@ -24,3 +24,20 @@ func TestHandingOutIsConfigured(t *testing.T) {
 		}
 	}
 }
+
+// One that was started for a piece of work alone may be stopped once its turn has been over for a while, though it moved
+// lately; not one that works, that a person looks at, or that somebody started for itself.
+func TestDispatchedIsStoppedAtRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		dispatched bool
+		state      fleet.AgentState
+		attached   int
+		may        bool
+	}{"at rest": {true, fleet.StateIdle, 0, true}, "of a person": {false, fleet.StateIdle, 0, false}, "at work": {true, fleet.StateWorking, 0, false}, "looked at": {true, fleet.StateIdle, 1, false}} {
+		a := &fleet.Agent{Name: "b", State: c.state, Process: fleet.ProcessID{PID: 7}, Progress: fleet.ProgressSome, Attached: c.attached, Dwell: fleet.Known(fleet.Duration(60e9)), ComposerEmpty: fleet.Known(true)}
+		r := &request{wish: &fleet.Wish{Do: doStop, Target: fleet.Target{Agent: a}}, reg: &fleet.Registration{Name: "b", Dispatched: c.dispatched}}
+		if no := askAlive(&pass{snap: &fleet.Snapshot{}}, r); (no == nil) != c.may {
+			t.Errorf("%s: %+v", name, no)
+		}
+	}
+}

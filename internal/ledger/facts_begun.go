@@ -1,10 +1,6 @@
 package ledger
 
-import (
-	"slices"
-
-	"custos/internal/fleet"
-)
+import "custos/internal/fleet"
 
 // begun adds what is on record of how far the ledger's own work has come.
 func (f facts) begun(w *fleet.WorkFacts, own *fleet.WorkItem) {
@@ -21,19 +17,13 @@ func (f facts) begun(w *fleet.WorkFacts, own *fleet.WorkItem) {
 
 // HandedIn says whether a branch for a piece of work is in a merge queue, and waits for the queue or a person: one that
 // conflicts or failed is back with its author.
-func HandedIn(all fleet.Records, r fleet.Ref) bool {
-	return slices.ContainsFunc(all.Merges, func(i fleet.MergeItem) bool { return isInHand(&i) && slices.Contains(i.Work, r) })
-}
-
-func isInHand(i *fleet.MergeItem) bool {
-	return i.State == fleet.MergeWaiting || i.State == fleet.MergeHeld
-}
+func HandedIn(all fleet.Records, r fleet.Ref) bool { return handedIn(all)[r] }
 
 // handedIn is all work of which that is so.
 func handedIn(all fleet.Records) map[fleet.Ref]bool {
 	var list map[fleet.Ref]bool
 	for n := range all.Merges {
-		if i := &all.Merges[n]; isInHand(i) {
+		if i := &all.Merges[n]; i.State == fleet.MergeWaiting || i.State == fleet.MergeHeld {
 			for _, r := range i.Work {
 				if list == nil {
 					list = map[fleet.Ref]bool{}

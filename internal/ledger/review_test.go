@@ -171,6 +171,11 @@ func TestUnreviewed(t *testing.T) {
 	if why := waits(item, review("c1", fleet.ReviewApproved, fleet.WorkClosed)); why != "" {
 		t.Error(why)
 	}
+	g := fleet.MergeGroup{Head: fleet.Head{ID: "mg1"}, Queue: "shop", State: fleet.GroupGreen, Items: []fleet.MergeMember{{ID: "mq1", Commit: "c1"}}}
+	past := fleet.Past{Records: fleet.Records{Merges: []fleet.MergeItem{item}, MergeGroups: []fleet.MergeGroup{g}}}
+	if why := MergeBarred(past, fleet.MergeTarget{Queue: q, Group: g}, fleet.Instant{}); !strings.Contains(why, "it is to be reviewed") {
+		t.Errorf("what was not read may land: %q", why)
+	}
 	released, err := ReleaseMerge(item, "ann", fleet.Instant{})
 	if err != nil || waits(released) != "" {
 		t.Errorf("%+v, %v", released, err)

@@ -136,8 +136,8 @@ func (c *pass) handOut(w fleet.WorkItem, works []fleet.WorkItem) (done fleet.Wor
 		r.Max = mostAtOnce
 	}
 	held := c.heldBack(w, r, works)
+	held.Move = fleet.Move{Record: fleet.Subject{Kind: fleet.KindWork, Name: w.ID}, From: string(w.State), To: string(fleet.WorkTaken), Why: "it is handed out to role " + r.Name}
 	if held.Guard != "" {
-		held.Move = fleet.Move{Record: fleet.Subject{Kind: fleet.KindWork, Name: w.ID}, From: string(w.State), To: string(fleet.WorkTaken), Why: "it is handed out to role " + r.Name}
 		c.out.Hold(held)
 		return w, false
 	}

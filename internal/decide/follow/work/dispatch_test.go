@@ -367,3 +367,46 @@ func TestATeamThatIsGone(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// A start that was refused, or never had its turn, has left nothing: nobody is said to have worked on it, people are not told,
+// and one that only waited in vain counts for nothing.
+func TestAStartThatCameToNothingLeftNothing(t *testing.T) {
+	for state, tries := range map[fleet.OrderState]int{fleet.OrderExpired: 0, fleet.OrderRefused: 1} {
+		y := newYard(t.Fatalf)
+		y.policy.Roles[1].Takes = fleet.RoleTakesReady
+		id := y.add("retry", "builder", "")
+		first := Follow(fleet.Pass{Past: y.past, Snapshot: y.snap(), Policy: y.policy})
+		y.put(first.Records.Work[0])
+		y.work(id).Begun = true
+		order := fleet.Order{ID: y.work(id).Begin[0].ID, State: state, Why: "no room"}
+		out := Follow(fleet.Pass{Past: y.past, Snapshot: y.snap(), Policy: y.policy, Plan: fleet.Plan{Orders: []fleet.Order{order}}})
+		if len(out.Records.Work) != 1 || len(out.Records.Mails) != 0 {
+			t.Fatalf("%s: %+v", state, out.Records)
+		}
+		if w := out.Records.Work[0]; w.State != fleet.WorkOpen || w.Left+w.LeftBy+w.Branch != "" || w.Tries != tries {
+			t.Errorf("%s: %+v", state, w)
+		}
+	}
+}
+
+// Whoever gave work back, or had it closed, and still works is neither ended nor followed by another; idle, it is ended first.
+func TestWhoWorksIsLeftAlone(t *testing.T) {
+	y := newYard(t.Fatalf)
+	y.policy.Roles[1].Takes = fleet.RoleTakesReady
+	id := y.add("retry", "builder", "")
+	y.until(time.Minute)
+	back, err := ledger.ReleaseWork(*y.work(id), "no", "agent/builder-w1", at(y.now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.put(back)
+	y.until(20 * time.Minute)
+	if w := y.work(id); !y.alive["builder-w1"] || w.State != fleet.WorkOpen {
+		t.Fatalf("%+v", w)
+	}
+	y.idle["builder-w1"] = true
+	y.until(20 * time.Minute)
+	if w := y.work(id); y.alive["builder-w1"] || w.Agent != "builder-w1-2" {
+		t.Errorf("%+v", w)
+	}
+}

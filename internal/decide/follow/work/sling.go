@@ -33,10 +33,11 @@ func (c *pass) slung(w fleet.WorkItem, plan fleet.Plan) {
 	case fleet.OrderDone:
 		w.Begin = nil
 		c.out.Records.Work = append(c.out.Records.Work, w)
-	case fleet.OrderExpired: // it never had its turn
-		w.Tries = max(0, w.Tries-1)
-		fallthrough
-	case fleet.OrderRefused:
+	case fleet.OrderExpired, fleet.OrderRefused:
+		if state == fleet.OrderExpired { // it never had its turn
+			w.Tries = max(0, w.Tries-1)
+		}
+		w.Branch = "" // none was begun
 		c.giveBackFor(w, fmt.Sprintf("agent %s did not begin with it: %s", w.Agent, why))
 	}
 }
@@ -77,7 +78,11 @@ func (c *pass) giveBackFor(w fleet.WorkItem, why string) {
 	if err != nil {
 		return
 	}
-	if w.Tries > 0 { // Custos hands it out again: who watches is told when it does not any more
+	unbegun := len(w.Begin) > 0
+	if unbegun { // nobody has worked on it but who did before
+		released.LeftBy = w.LeftBy
+	}
+	if w.Tries > 0 || unbegun && w.Begin[0].By == fleet.ByCustos { // Custos hands it out again: who watches is told when it does not any more
 		c.out.Records.Work = append(c.out.Records.Work, c.tried(released))
 		return
 	}
