@@ -90,6 +90,9 @@ func (c *Control) toSling(past fleet.Past, seen fleet.Snapshot, r api.SlingReque
 		}
 		return nil, missing("work", r.Work, each(past.Records.Work, func(w fleet.WorkItem) string { return w.ID }), "custos work list")
 	}
+	if r.Role != "" && r.To != "" {
+		return nil, bad("a role begins with a new agent, and %s is one that there is: say --role or --to", fleet.Line(r.To, 80))
+	}
 	if slungBefore(w, r, past.Registrations) {
 		return w, nil
 	}

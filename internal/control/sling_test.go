@@ -126,6 +126,7 @@ func TestSlingRefuses(t *testing.T) {
 		"it is taken where it is kept":          {"ann", api.SlingRequest{Work: "shop#1", Role: "builder"}},
 		"custos.toml has no [role.painter]":     {"ann", api.SlingRequest{Work: first, Role: "painter"}},
 		"it is for no role: say --role":         {"ann", api.SlingRequest{Work: first}},
+		"say --role or --to":                    {"ann", api.SlingRequest{Work: first, Role: "builder", To: "bob"}},
 		"cannot find agent \"bos\"":             {"ann", api.SlingRequest{Work: first, To: "bos"}},
 		"an agent of role lead may start scout": {"agent/boss", api.SlingRequest{Work: first, Role: "builder"}},
 		"it takes a person":                     {"agent/boss", api.SlingRequest{Work: first, To: "builder-w9"}},

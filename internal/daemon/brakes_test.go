@@ -336,6 +336,21 @@ func TestAnInterruptedEndKillsNobody(t *testing.T) {
 	}
 }
 
+// TestADaemonThatEndsMeanwhileIsEnded: whoever wants to end one that has just died, or is
+// dying, has what they want.
+func TestADaemonThatEndsMeanwhileIsEnded(t *testing.T) {
+	w := newTown(t, "")
+	if err := syscall.Kill(w.up.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"at once", "after it"} {
+		if how, err := daemon.End(t.Context(), w.cfg); err != nil || how == "" {
+			t.Errorf("%s: %q, %v", when, how, err)
+		}
+		_ = w.up.Wait()
+	}
+}
+
 // isPending says whether a signal waits for a process.
 func isPending(pid int, sig syscall.Signal) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

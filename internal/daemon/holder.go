@@ -108,8 +108,14 @@ func End(ctx context.Context, cfg config.Config) (how string, err error) {
 	if err := NoAgentHere(cfg, "stop the daemon"); err != nil {
 		return "", err
 	}
-	pid := Holder(cfg)
+	pid, gone := awaitHolder(ctx, cfg)
+	if gone {
+		return "the daemon had just ended", nil
+	}
 	h, err := holdDaemon(cfg, pid)
+	if errors.Is(err, proc.ErrGone) {
+		return fmt.Sprintf("process %d had just ended", pid), nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("cannot stop the daemon: %w", err)
 	}
@@ -134,6 +140,29 @@ func End(ctx context.Context, cfg config.Config) (how string, err error) {
 		}
 	}
 	return "", fmt.Errorf("cannot stop the daemon: process %d is still there after a kill", pid)
+}
+
+// awaitHolder finds the process of the daemon. One that is just ending gives up what it is
+// known by one after the other, and is known by nothing for a moment: either it has gone then, or
+// another has begun.
+func awaitHolder(ctx context.Context, cfg config.Config) (pid int, gone bool) {
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if pid := Holder(cfg); pid != 0 {
+			return pid, false
+		}
+		if !onewriter.DaemonHolds(cfg) && Untold(cfg) == "" {
+			return 0, true
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return 0, false
 }
 
 // cutShort says how it stands with a daemon whose end nobody waits for any more. It is not

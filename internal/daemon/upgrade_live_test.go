@@ -75,17 +75,18 @@ func (w *town) upgrading(archive string) (cmd *exec.Cmd, said *writer) {
 // the first whole pass of the next, which it waits for.
 func (w *town) blind() (stop func() time.Duration) {
 	end, result := make(chan struct{}), make(chan time.Duration)
+	ctx := w.Context() // of this part of the test: another one may be on when it ends
 	go func() {
 		var longest time.Duration
 		last, tick := time.Now(), time.NewTicker(20*time.Millisecond)
 		defer tick.Stop()
-		for over := false; !over && w.Context().Err() == nil; <-tick.C {
+		for over := false; !over && ctx.Err() == nil; <-tick.C {
 			select {
 			case <-end:
-				over = w.watches()
+				over = w.watches(ctx)
 			default:
 			}
-			if over || w.watches() {
+			if over || w.watches(ctx) {
 				longest, last = max(longest, time.Since(last)), time.Now()
 			}
 		}
@@ -95,8 +96,8 @@ func (w *town) blind() (stop func() time.Duration) {
 }
 
 // watches says whether a daemon answers that has made a whole pass.
-func (w *town) watches() bool {
-	ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+func (w *town) watches(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	c, err := api.Dial(ctx, daemon.Socket(w.cfg))
 	if err != nil {

@@ -39,6 +39,8 @@ type Daemon struct {
 	Wait   func(ctx context.Context, d time.Duration) (goOn error) // between two looks; nil: real time
 }
 
+var errEnded = errors.New("the daemon has ended")
+
 // every is how often the new daemon is asked how it is.
 const every = 100 * time.Millisecond
 
@@ -188,7 +190,7 @@ func (u *Upgrade) well(whole context.Context, version string) error {
 			last = err
 		}
 		if !u.Daemon.Alive() {
-			return errors.New("the daemon has ended")
+			return errEnded
 		}
 		wait := u.Daemon.Wait(ctx, every)
 		if whole.Err() != nil {

@@ -105,8 +105,10 @@ func (w World) ask(ctx context.Context, what func(ctx context.Context, c *api.Cl
 }
 
 // status is that of the daemon there is.
-func (w World) status(ctx context.Context) (s api.Status, err error) {
-	err = w.ask(ctx, func(ctx context.Context, c *api.Client) (err error) {
+func (w World) status(ctx context.Context) (api.Status, error) { return statusBy(ctx, w.ask) }
+
+func statusBy(ctx context.Context, ask func(context.Context, func(context.Context, *api.Client) error) error) (s api.Status, err error) {
+	err = ask(ctx, func(ctx context.Context, c *api.Client) (err error) {
 		s, err = c.Status(ctx)
 		return err
 	})
@@ -208,6 +210,31 @@ func (d *watcher) alive() bool {
 	s, is := procstat.Living(d.pid)
 	return is && s.Start == d.start
 }
+
+// ask asks it. The client tries again and again where a daemon goes on as another program; one
+// that has ended meanwhile is not waited for.
+func (d *watcher) ask(ctx context.Context, what func(ctx context.Context, c *api.Client) error) error {
+	if !d.alive() {
+		return d.World.ask(ctx, what)
+	}
+	living, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	one := watcher{pid: d.pid, start: d.start}
+	go func() {
+		for wait(living, every) == nil {
+			if !one.alive() {
+				cancel(errEnded)
+			}
+		}
+	}()
+	err := d.World.ask(living, what)
+	if err != nil && errors.Is(context.Cause(living), errEnded) {
+		return errEnded
+	}
+	return err
+}
+
+func (d *watcher) status(ctx context.Context) (api.Status, error) { return statusBy(ctx, d.ask) }
 
 // quiet is a bit more than a daemon waits for what it does just now before it goes on as
 // another program.

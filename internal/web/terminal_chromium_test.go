@@ -179,3 +179,31 @@ func TestAQuietTerminalIsFollowedInARealBrowser(t *testing.T) {
 	c.Awaits("#terminal-at", "may be old")
 	c.Awaits("#terminal-at", "As it is now.")
 }
+
+// A terminal that the page does not show any more, as of an agent that was stopped, is not
+// followed: nothing is drawn into what is gone, and no screen is looked at for it.
+func TestATerminalThatIsGoneIsLeftInARealBrowser(t *testing.T) {
+	b := chromiumtest.Start(t, chromiumtest.Options{})
+	w := newScreened(t, "hello")
+	s, c := serveWorld(t, w.world), b.Tab(t)
+	s.enters(c)
+	c.Goes(s.base + "/agents/builder")
+	c.Awaits("#terminal-at", "As it is now.")
+	chromiumtest.Evaluate[int](c, `(() => { document.getElementById("screen").remove(); return 0; })()`)
+	for n, begun, seen := 0, time.Now(), -1; ; n++ {
+		w.shows(fmt.Sprint("line ", n))
+		<-time.After(100 * time.Millisecond)
+		w.mu.Lock()
+		shots := w.shots
+		w.mu.Unlock()
+		if shots == seen {
+			break
+		}
+		if seen = shots; time.Since(begun) > 10*time.Second {
+			t.Fatal("the screen is looked at still")
+		}
+	}
+	if said := c.Complaints(); said != "" {
+		t.Errorf("the browser complains of\n%s", said)
+	}
+}

@@ -9,6 +9,7 @@
 
   let pre = null;
   let stream = null;
+  let watcher = null; // of the size of its place
   let lines = [];
   let heard = 0;
   let ends = true; // the end of the picture is in sight
@@ -63,47 +64,63 @@
 
   function at(text) { document.getElementById("terminal-at").textContent = text; }
 
+  // leave ends the following of a terminal that the page does not show any more.
+  function leave() {
+    if (stream) { stream.close(); }
+    if (watcher) { watcher.disconnect(); }
+    stream = null;
+    watcher = null;
+    pre = null;
+  }
+
+  // follow has something be done with each event of one kind, as long as the terminal is shown.
+  function follow(kind, does) {
+    stream.addEventListener(kind, function (event) {
+      if (!pre || !pre.isConnected) { leave(); return; }
+      if (kind !== "error") { heard = Date.now(); }
+      does(event);
+    });
+  }
+
   // show begins with the terminal of the page, when there is one.
   function show() {
+    if (pre && !pre.isConnected) { leave(); }
     const found = document.getElementById("terminal");
     if (!found || !found.dataset.from || found === pre) { return; } // of another machine it is shown as it was
+    leave();
     pre = found;
     lines = [];
     ends = true;
     pre.addEventListener("scroll", function () { ends = pre.scrollHeight - pre.clientHeight - pre.scrollTop < 4; });
-    new ResizeObserver(settle).observe(pre);
-    if (stream) { stream.close(); }
+    watcher = new ResizeObserver(settle);
+    watcher.observe(pre);
     stream = new EventSource(pre.dataset.from);
-    stream.addEventListener("frame", function (event) {
-      heard = Date.now();
+    follow("frame", function (event) {
       pre.dataset.kept = "";
       draw(JSON.parse(event.data));
       if (keyboard.typing()) { cursor(); }
       at("As it is now.");
     });
-    stream.addEventListener("same", function () {
-      heard = Date.now();
+    follow("same", function () {
       if (silent) { pre.dataset.kept = ""; at("As it is now."); }
       silent = false;
     });
-    stream.addEventListener("gone", function (event) {
-      heard = Date.now();
+    follow("gone", function (event) {
       const says = JSON.parse(event.data).says;
       delete pre.dataset.kept;
       at("It is not seen any more: " + says + ". What is shown is what it showed last.");
       keyboard.end("");
     });
-    stream.addEventListener("typing", function (event) {
-      heard = Date.now();
+    follow("typing", function (event) {
       keyboard.told(JSON.parse(event.data));
     });
-    stream.onopen = function () { heard = Date.now(); };
-    stream.onerror = function () {
+    follow("open", function () {});
+    follow("error", function () {
       delete pre.dataset.kept;
       broken = true;
       at("It is not followed now: what is shown may be old.");
-      if (stream.readyState === EventSource.CLOSED) { pre = null; }
-    };
+      if (stream.readyState === EventSource.CLOSED) { leave(); }
+    });
     keyboard.offer();
   }
 
