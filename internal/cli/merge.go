@@ -128,7 +128,14 @@ func queueWord(q api.MergeQueue) string {
 	case q.Broken != "":
 		return "its gates fail on " + flat(q.Target) + " itself, at " + short(q.Broken)
 	case q.Group != "":
-		return flat(fmt.Sprintf("%d waiting, %s is under way", q.Waiting, q.Group))
+		return flat(fmt.Sprintf("%s, %s is under way", queued(q), q.Group))
+	}
+	return queued(q)
+}
+
+func queued(q api.MergeQueue) string {
+	if q.Unready > 0 {
+		return fmt.Sprintf("%d waiting, %d not ready", q.Waiting, q.Unready)
 	}
 	return fmt.Sprintf("%d waiting", q.Waiting)
 }

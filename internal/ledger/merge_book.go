@@ -333,10 +333,22 @@ func (b *MergeBook) Waiting() []fleet.MergeItem {
 	return b.queued
 }
 
+// Unready are the items that wait for something else before they wait in the queue: for a review, or as Waits says.
+func (b *MergeBook) Unready() (list []fleet.MergeItem) {
+	for _, i := range b.Items {
+		if i.State == fleet.MergeWaiting && !b.isReady(&i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func (b *MergeBook) isReady(i *fleet.MergeItem) bool { return i.Waits == "" && b.Unreviewed(i) == "" }
+
 func (b *MergeBook) inOrder() []fleet.MergeItem {
 	list := []fleet.MergeItem{}
 	for _, i := range b.Items {
-		if i.State == fleet.MergeWaiting && i.Waits == "" && b.Unreviewed(&i) == "" {
+		if i.State == fleet.MergeWaiting && b.isReady(&i) {
 			list = append(list, i)
 		}
 	}

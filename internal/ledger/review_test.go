@@ -149,7 +149,7 @@ func TestUnreviewed(t *testing.T) {
 	item := fleet.MergeItem{Head: fleet.Head{ID: "mq1"}, Queue: "shop", Commit: "c1", State: fleet.MergeWaiting, Priority: fleet.P3}
 	waits := func(i fleet.MergeItem, works ...fleet.WorkItem) string {
 		b := NewMergeBook(q, fleet.Past{Records: fleet.Records{Merges: []fleet.MergeItem{i}, Work: works}}, fleet.Instant{})
-		if why := b.Unreviewed(&i); (why == "") != (len(b.Waiting()) == 1) || why != "" && b.Why(&i) != why {
+		if why := b.Unreviewed(&i); (why == "") != (len(b.Waiting()) == 1) || (why == "") == (len(b.Unready()) == 1) || why != "" && b.Why(&i) != why {
 			t.Errorf("%q, and %d are taken", why, len(b.Waiting()))
 		}
 		return b.Unreviewed(&i)
