@@ -57,7 +57,7 @@ branch, shop!7 names that of a pull request, which is closed with it.`,
 }
 
 func writeMergeLine(p *page, m api.Merge) {
-	p.line("%s: %s at %s into %s: %s", flat(m.ID), flat(m.Source), short(m.Commit), flat(m.Queue), flat(joined(m.State, m.Why)))
+	p.text(0, fmt.Sprintf("%s: %s at %s into %s: %s", flat(m.ID), flat(m.Source), short(m.Commit), flat(m.Queue), flat(joined(m.State, m.Why))))
 }
 
 // writeAdded says of a branch that is where it has failed already what tries it again.

@@ -110,6 +110,6 @@ func writeReview(p *page, r api.Review) {
 
 func writeFindings(p *page, list []api.Finding) {
 	for _, f := range list {
-		p.line("  %s %s", flat(strings.TrimSpace(f.Grade+" "+f.Where)+":"), flat(f.Text))
+		p.text(2, flat(strings.TrimSpace(f.Grade+" "+f.Where)+": "+f.Text))
 	}
 }

@@ -70,6 +70,6 @@ func writeTeamWork(p *page, v api.TeamWork) {
 		p.line("  %s %s: %s  %s", flat(w.Ref), flat(w.StateWord()), flat(w.Title), flat(w.Holder()))
 	}
 	for _, m := range v.Merges {
-		p.line("  %s %s: %s", flat(m.ID), flat(m.State), flat(m.Why))
+		p.text(2, flat(m.ID+" "+m.State+": "+m.Why))
 	}
 }
