@@ -78,7 +78,7 @@ type MergeQueue struct {
 	Broken  string   `json:"broken,omitempty"`  // commit of the target on which the gates fail by themselves
 	Missing bool     `json:"missing,omitempty"` // there is no repository in Repo
 	Waiting int      `json:"waiting"`
-	Unready int      `json:"unready,omitempty"` // wait for something else first: a review, their pull request, CI
+	Unready int      `json:"unready,omitempty"` // wait for something else first: a review, their pull request
 	Batch   int      `json:"batch"`             // items that are tested together now
 	Group   string   `json:"group,omitempty"`   // that is under way
 	Gone    bool     `json:"gone,omitempty"`    // custos.toml does not have it any more; what waits is what is not over

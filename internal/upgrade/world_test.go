@@ -235,3 +235,22 @@ func TestOtherDaemons(t *testing.T) {
 		t.Errorf("%s, %v", says, err)
 	}
 }
+
+// One that ends while it is asked is not waited for, though the client would try again.
+func TestAnEndedDaemonIsNotWaitedFor(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d := &watcher{World: World{Answers: time.Minute, Dial: func(ctx context.Context) (*api.Client, error) {
+		_, _ = cmd.Process.Kill(), cmd.Wait()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}}
+	if !d.follow(cmd.Process.Pid) {
+		t.Fatal("it does not live")
+	}
+	if _, err := d.status(t.Context()); !errors.Is(err, errEnded) {
+		t.Errorf("said: %v", err)
+	}
+}
