@@ -35,6 +35,7 @@ type mergeSection struct {
 	Ageing  string        `toml:"ageing" is:"duration 1m..7d"` // waiting for so long is one priority more
 	Review  string        `toml:"review"`                      // role of those who read a branch before it is tested
 	Rounds  *int          `toml:"rounds" is:"1..10"`           // of reviews of one item, before a person is asked; 2
+	Resolve string        `toml:"resolve"`                     // role of those who bring in what conflicts or fails when its author does not
 
 	Regenerate []regenerateSection `toml:"regenerate"`
 	Rerere     bool                `toml:"rerere"` // whether resolutions that git has recorded are used again
@@ -89,8 +90,8 @@ func Merges(cfg config.Config, roles []fleet.Role) (out []fleet.MergeQueue, err 
 		if err != nil {
 			wrong = append(wrong, cfg.Misread("merge."+name, err))
 		}
-		if names := roleNames(roles); err == nil && q.Review != "" && !slices.Contains(names, q.Review) {
-			wrong = append(wrong, cfg.Misread("merge."+name, fmt.Errorf("review: there is no [role.%s]%s", fleet.Line(q.Review, 40), nearest.Hint(q.Review, names))))
+		if err == nil {
+			wrong = append(wrong, knownRole(cfg, name, "review", q.Review, roles), knownRole(cfg, name, "resolve", q.Resolve, roles))
 		}
 		if other := sameTarget(out, q); err == nil && other != "" {
 			wrong = append(wrong, cfg.Misread("merge."+name, fmt.Errorf("it has the target of [merge.%s]: each would find that the other has moved it", other)))
@@ -98,6 +99,14 @@ func Merges(cfg config.Config, roles []fleet.Role) (out []fleet.MergeQueue, err 
 		out = append(out, q)
 	}
 	return out, errors.Join(wrong...)
+}
+
+// knownRole refuses a role that a key of a queue names, and that there is not.
+func knownRole(cfg config.Config, queue, key, role string, all []fleet.Role) error {
+	if names := roleNames(all); role != "" && !slices.Contains(names, role) {
+		return cfg.Misread("merge."+queue, fmt.Errorf("%s: there is no [role.%s]%s", key, fleet.Line(role, 40), nearest.Hint(role, names)))
+	}
+	return nil
 }
 
 // sameTarget names the queue among others that has the target of one; "" when none has.
@@ -119,6 +128,7 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 	if s.Batch != nil {
 		q.Batch = *s.Batch
 	}
+	q.Resolve = s.Resolve
 	if q.Review = s.Review; q.Review != "" {
 		q.Rounds = mergeRounds
 		if s.Rounds != nil {

@@ -10,7 +10,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
+	"custos/internal/ledger/allowance"
 	"custos/internal/nearest"
 	"custos/internal/view"
 )
@@ -64,8 +64,8 @@ func (c *Control) spendLeft(ctx context.Context, call Call) (api.SpendLeft, erro
 		return api.SpendLeft{}, err
 	}
 	who := fleet.SpenderOf(reg, &a, pass.Past.Records.Working())
-	a.Quota = ledger.PlanOf(who.Account, a.Quota, pass.Past.Quotas)
-	return view.SpendLeft(a, ledger.BudgetsOf(pass.Past, c.Budgets.Limits(), pass.Snapshot, who), &pass.Snapshot, len(c.Budgets.Limits()) > 0), nil
+	a.Quota = allowance.PlanOf(who.Account, a.Quota, pass.Past.Quotas)
+	return view.SpendLeft(a, allowance.Of(pass.Past, c.Budgets.Limits(), pass.Snapshot, who), &pass.Snapshot, len(c.Budgets.Limits()) > 0), nil
 }
 
 // longestRaise keeps a slip of the keyboard from raising a budget for good: that is for custos.toml.
@@ -169,7 +169,7 @@ func (c *Control) knowsWhose(ctx context.Context, b *fleet.Budget, name string) 
 	if err != nil || !pass.Snapshot.Spending.Usable() || !pass.Snapshot.Agents.Usable() || pass.Past.Blind != "" {
 		return err
 	}
-	known := ledger.Spenders(b, pass.Past, pass.Snapshot)
+	known := allowance.Spenders(b, pass.Past, pass.Snapshot)
 	if slices.Contains(known, of) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"custos/internal/control"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/ledger/allowance"
 	"custos/internal/server"
 	"custos/internal/store"
 )
@@ -78,7 +79,7 @@ func filling(f *fleet.BudgetFacts) bool { return f.Percent.Or(100) >= 50 }
 
 // allowanceOf is an allowance of which a spender spends, whose budget has a pause, and of which something is so; nil for none.
 func (s *system) allowanceOf(past fleet.Past, who fleet.Spender, is func(*fleet.BudgetFacts) bool) *fleet.BudgetFacts {
-	facts := ledger.Budgets(past, s.budgets, s.board.Snapshot())
+	facts := allowance.All(past, s.budgets, s.board.Snapshot())
 	for i := range s.budgets {
 		of, ok := s.budgets[i].Allowance(who)
 		if !ok || s.budgets[i].Pause <= 0 {

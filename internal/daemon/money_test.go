@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
-	"custos/internal/ledger"
+	"custos/internal/ledger/allowance"
 )
 
 // responseOf is a line of Claude Code that tells of one response, a moment ago.
@@ -108,7 +108,7 @@ func TestABudgetThatIsEditedWhileItHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range ledger.Budgets(past, s.budgets, s.board.Snapshot()) {
+		for _, f := range allowance.All(past, s.budgets, s.board.Snapshot()) {
 			words, _, _ := strings.Cut(f.Raised, " until ")
 			got = append(got, strings.TrimSpace(strings.Join([]string{f.Name, string(f.Stage), f.Says, words}, " ")))
 		}

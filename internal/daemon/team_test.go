@@ -80,7 +80,10 @@ if grep -q '^+todo' "DIR/read-$1"; then exec CUSTOS review give "$1" --blocker '
 exec CUSTOS review give "$1" --approve`,
 }
 
-func newTeamTown(t *testing.T) *mergeTown {
+func newTeamTown(t *testing.T) *mergeTown { return scriptedTown(t, teamConfig, teamScripts) }
+
+// scriptedTown is a town with a queue, whose agents do what scripts say in the place of a model.
+func scriptedTown(t *testing.T, config string, scripts map[string]string) *mergeTown {
 	t.Helper()
 	w := &mergeTown{town: foundTown(t, ""), repo: gittest.New(t)}
 	custos := filepath.Join(w.bin, "custos") + " --config " + filepath.Join(w.dir, "custos.toml")
@@ -88,9 +91,9 @@ func newTeamTown(t *testing.T) *mergeTown {
 	file := filepath.Join(w.dir, "custos.toml")
 	head, err := os.ReadFile(file)
 	if err == nil {
-		err = os.WriteFile(file, append(head, at.Replace(teamConfig)...), 0o600)
+		err = os.WriteFile(file, append(head, at.Replace(config)...), 0o600)
 	}
-	for name, text := range teamScripts {
+	for name, text := range scripts {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(w.dir, name), []byte(at.Replace(text)+"\n"), 0o600)
 		}

@@ -166,6 +166,8 @@ type MergeQueue struct {
 	// Review is the role of those who read a branch before it is tested; empty: nobody does.
 	Review string `json:"review,omitempty"`
 	Rounds int    `json:"rounds,omitempty"` // of reviews of one item, before a person is asked
+	// Resolve is the role of those who bring in what conflicts or fails when its author does not; empty: nobody does.
+	Resolve string `json:"resolve,omitempty"`
 	// Regenerate are the commands that make files anew which conflict.
 	Regenerate []MergeRegenerate `json:"regenerate,omitempty"`
 	Rerere     bool              `json:"rerere,omitempty"` // resolutions that git has recorded are used again

@@ -39,3 +39,11 @@ type ReviewFinding struct {
 	Where string      `json:"where,omitempty"` // FILE or FILE:LINE
 	Text  string      `json:"text"`            // untrusted text
 }
+
+// Resolved is an item of a merge queue that conflicts, or whose gates fail, and that other work is to bring in: by a branch of its
+// own, through review and gates like any other.
+type Resolved struct {
+	Queue  string `json:"queue"`
+	Item   string `json:"item"`
+	Commit string `json:"commit"` // that the item is at: another one is its author's
+}

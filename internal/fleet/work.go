@@ -89,19 +89,20 @@ type WorkItem struct {
 	At       Instant   `json:"at"`
 	Since    Instant   `json:"since"` // of this state
 	ClosedBy string    `json:"closed_by,omitempty"`
-	Begin    []Order   `json:"begin,omitempty"`   // that have its agent begin, where it was handed out: the first says how it went
-	Begun    bool      `json:"begun,omitempty"`   // they were given
-	Files    []string  `json:"files,omitempty"`   // that it changes, as far as is known: files, folders or patterns
-	Part     Ref       `json:"part,omitempty"`    // work that it is a part of
-	Team     string    `json:"team,omitempty"`    // that brings it to its end
-	Ends     string    `json:"ends,omitempty"`    // how, by the role that it was handed out for: RoleEndsMerged, or by its agent's word
-	Tries    int       `json:"tries,omitempty"`   // how often Custos itself has handed it out, since a person said something of it
-	Spent    bool      `json:"spent,omitempty"`   // so often that it does not again
-	Branch   string    `json:"branch,omitempty"`  // of the agent that it was handed out to
-	Left     string    `json:"left,omitempty"`    // branch of the agent that had it before
-	LeftBy   string    `json:"left_by,omitempty"` // that agent
-	Result   string    `json:"result,omitempty"`  // what came of it, for whoever goes on from there; untrusted text
-	Review   *Review   `json:"review,omitempty"`  // that it is; nil for work of any other kind
+	Begin    []Order   `json:"begin,omitempty"`    // that have its agent begin, where it was handed out: the first says how it went
+	Begun    bool      `json:"begun,omitempty"`    // they were given
+	Files    []string  `json:"files,omitempty"`    // that it changes, as far as is known: files, folders or patterns
+	Part     Ref       `json:"part,omitempty"`     // work that it is a part of
+	Team     string    `json:"team,omitempty"`     // that brings it to its end
+	Ends     string    `json:"ends,omitempty"`     // how, by the role that it was handed out for: RoleEndsMerged, or by its agent's word
+	Tries    int       `json:"tries,omitempty"`    // how often Custos itself has handed it out, since a person said something of it
+	Spent    bool      `json:"spent,omitempty"`    // so often that it does not again
+	Branch   string    `json:"branch,omitempty"`   // of the agent that it was handed out to
+	Left     string    `json:"left,omitempty"`     // branch of the agent that had it before
+	LeftBy   string    `json:"left_by,omitempty"`  // that agent
+	Result   string    `json:"result,omitempty"`   // what came of it, for whoever goes on from there; untrusted text
+	Review   *Review   `json:"review,omitempty"`   // that it is; nil for work of any other kind
+	Resolves *Resolved `json:"resolves,omitempty"` // item of a merge queue that it is to bring in; nil for work of any other kind
 }
 
 // Ref is how other work names it.

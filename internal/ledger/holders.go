@@ -36,7 +36,7 @@ func (h *Holders) Look(seen fleet.Snapshot, past fleet.Past) {
 	if h.holds == nil {
 		h.holds, h.last = map[[2]string][]*hold{}, map[string]*hold{}
 	}
-	at, registered, working, live := cmp.Or(seen.Agents.At, seen.At).Wall, byName(past.Registrations), past.Records.Working(), map[string]bool{}
+	at, registered, working, live := cmp.Or(seen.Agents.At, seen.At).Wall, ByName(past.Registrations), past.Records.Working(), map[string]bool{}
 	for i := range seen.Agents.Value {
 		a := &seen.Agents.Value[i]
 		if a.Process.PID == 0 {
@@ -141,4 +141,12 @@ func (h *Holders) Filled() {
 			one.filled = true
 		}
 	}
+}
+
+func ByName(list []fleet.Registration) map[string]*fleet.Registration {
+	out := map[string]*fleet.Registration{}
+	for i := range list {
+		out[list[i].Name] = &list[i]
+	}
+	return out
 }

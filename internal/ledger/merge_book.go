@@ -35,6 +35,8 @@ type MergeBook struct {
 	queued []fleet.MergeItem // what Waiting said; nil: it was not asked yet
 	// reviews by item and commit; nil where nobody reviews.
 	reviews map[fleet.MergeMember]*fleet.WorkItem
+	// resolving is the work by which items are to be brought in; nil where nobody does that.
+	resolving map[fleet.MergeMember]*fleet.WorkItem
 }
 
 // NewMergeBook reads the book of a queue.
@@ -49,6 +51,9 @@ func NewMergeBook(q fleet.MergeQueue, past fleet.Past, at fleet.Instant) *MergeB
 	b.Groups = newestGroups(r.MergeGroups, q.Name)
 	if q.Review != "" {
 		b.reviews = reviewsOf(q.Name, r.Work)
+	}
+	if q.Resolve != "" {
+		b.resolving = resolutionsOf(q.Name, r.Work)
 	}
 	return b
 }
@@ -429,7 +434,7 @@ func (b *MergeBook) Position(id string) int {
 // say.
 func (b *MergeBook) Why(i *fleet.MergeItem) string {
 	if i.State != fleet.MergeWaiting {
-		return i.Why
+		return i.Why + b.resolutionWords(i)
 	}
 	if i.Waits != "" {
 		return i.Waits

@@ -50,9 +50,9 @@ func RoleStart(r fleet.Role, w *fleet.WorkItem, parent *fleet.Registration, file
 		}
 		if w.Left != "" && a.Repo != "" {
 			a.From = w.Left
-			before = fmt.Sprintf("Agent %s worked on it before you, on branch %s. Where that branch is still there yours begins at it: look first at what was done.", cmp.Or(w.LeftBy, "?"), w.Left)
+			before = fmt.Sprintf("%s worked on it before you, on branch %s. Where that branch is still there yours begins at it: look first at what was done.", leftByWhom(w), w.Left)
 		}
-		before = strings.TrimSpace(found(past.Records, w) + before)
+		before = strings.TrimSpace(found(past.Records, w) + before + cameBack(past.Records, w))
 	}
 	a.Argv = RoleArgv(r, a, w)
 	if r.Kind != generic { // it is not known how that would be given one
@@ -126,3 +126,20 @@ const PromptOf = "-prompt"
 
 // SlingID is the order by which the agent begins that a piece of work is handed out to now.
 func SlingID(w fleet.WorkItem) string { return fmt.Sprintf(fleet.SlingOrder+"%s-%d", w.ID, w.Revision) }
+
+func leftByWhom(w *fleet.WorkItem) string {
+	if w.LeftBy == "" {
+		return "Somebody else"
+	}
+	return "Agent " + w.LeftBy
+}
+
+// cameBack says why what was handed in for a piece of work is not merged; "" where nothing was, or it may yet be.
+func cameBack(all fleet.Records, w *fleet.WorkItem) (text string) {
+	for n := range all.Merges {
+		if i := &all.Merges[n]; isStuck(i) && slices.Contains(i.Work, w.Ref()) {
+			text = fmt.Sprintf("\n\nBranch %s (%s) was handed in for it, and is not merged: %s", i.Source, i.ID, mergeWhy(i))
+		}
+	}
+	return text
+}

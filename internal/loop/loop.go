@@ -19,6 +19,7 @@ import (
 	"custos/internal/decide/follow"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
+	"custos/internal/ledger/allowance"
 	"custos/internal/report"
 )
 
@@ -57,7 +58,7 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 	done := l.results.since()
 	turn := p.Plan.Turn()
 	turn.Patrol, turn.Assessment, turn.Agents = p.Number, p.Assessment, remember(p.Snapshot, p.Past.Agents)
-	turn.Quotas = ledger.QuotasTold(p.Past, p.Snapshot)
+	turn.Quotas = allowance.QuotasTold(p.Past, p.Snapshot)
 	turn.Outbox = append(report.Draft(p, done), turn.Outbox...)
 	turn.Plan.Records.Mails = append(turn.Plan.Records.Mails, report.News(p, done)...)
 	if err := l.o.Act.Start(ctx, turn); err != nil {
@@ -89,8 +90,8 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	seen.Agents.Value = ledger.Recovering(past, seen)
 	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)
-	seen.Spending.Value.Budgets = ledger.Budgets(past, policy.Budgets, seen)
-	seen.Agents.Value = ledger.SpendsNow(seen)
+	seen.Spending.Value.Budgets = allowance.All(past, policy.Budgets, seen)
+	seen.Agents.Value = allowance.SpendsNow(seen)
 	if l.o.Due != nil {
 		policy.Runs = l.o.Due(&seen)
 	}

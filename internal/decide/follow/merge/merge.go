@@ -59,6 +59,7 @@ func (c *pass) follow() {
 	c.pulls()
 	c.closings()
 	c.review()
+	c.resolve()
 	for n := range c.book.Groups {
 		c.cleared(c.book.Groups[n])
 	}

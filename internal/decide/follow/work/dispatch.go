@@ -92,7 +92,7 @@ func (c *pass) isOurs(w *fleet.WorkItem) bool {
 	switch {
 	case r == nil:
 		return false
-	case w.Review != nil || w.Team != "" && !c.hasParts(w) && !c.isBefore(w):
+	case w.Review != nil || w.Resolves != nil || w.Team != "" && !c.hasParts(w) && !c.isBefore(w):
 		return true
 	case w.Team != "":
 		return false
@@ -145,7 +145,9 @@ func (c *pass) handOut(w fleet.WorkItem, works []fleet.WorkItem) (done fleet.Wor
 	reg.Dispatched = true
 	begin, err := ledger.RoleOrders(r, reg, ledger.SlingID(w), fleet.ByCustos, c.at)
 	if err == nil {
-		w.Ends = r.Ends
+		if w.Ends = r.Ends; w.Resolves != nil { // a word brings nothing in
+			w.Ends = fleet.RoleEndsMerged
+		}
 		done, err = ledger.SlingWork(w, begin, fleet.ByCustos, c.at)
 	}
 	if err != nil {

@@ -1,10 +1,11 @@
-package ledger
+package allowance
 
 import (
 	"slices"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
 // quotaAgain is how much newer a word has to be that only says the same again, to be written down.
@@ -43,7 +44,7 @@ func limits(past fleet.Past, seen fleet.Snapshot) (out []fleet.AccountQuota) {
 	if !seen.Agents.Usable() {
 		return nil
 	}
-	registered := byName(past.Registrations)
+	registered := ledger.ByName(past.Registrations)
 	for i := range seen.Agents.Value {
 		a := &seen.Agents.Value[i]
 		q := fleet.AccountQuota{Account: fleet.SpenderOf(registered[a.Name], a, nil).Account, Quota: fleet.Quota{Window: fleet.WindowLimit}}

@@ -1,4 +1,6 @@
-package ledger
+// Package allowance says what was spent means now: of each budget what is left of it, by whom it is spent of, and what of an
+// account's plan was used.
+package allowance
 
 import (
 	"cmp"
@@ -6,12 +8,13 @@ import (
 	"strings"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger"
 )
 
-// Budgets is what was spent means now: each allowance of each budget, with what people raised it
+// All is what was spent means now: each allowance of each budget, with what people raised it
 // by, and who spends of it. Of a budget that was never spent of, there are only the allowances that
 // its section names.
-func Budgets(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out []fleet.BudgetFacts) {
+func All(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot) (out []fleet.BudgetFacts) {
 	if len(budgets) == 0 || !seen.Spending.Usable() {
 		return nil
 	}
@@ -37,9 +40,9 @@ func lost(past fleet.Past) string {
 	return cmp.Or(past.Lost, "the database had to be set aside")
 }
 
-// BudgetsOf are the allowances that one agent spends of, as a pass has judged them, and those that
+// Of are the allowances that one agent spends of, as a pass has judged them, and those that
 // nothing was spent of yet.
-func BudgetsOf(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot, s fleet.Spender) (out []fleet.BudgetFacts) {
+func Of(past fleet.Past, budgets []fleet.Budget, seen fleet.Snapshot, s fleet.Spender) (out []fleet.BudgetFacts) {
 	if !seen.Spending.Usable() {
 		return nil
 	}
@@ -90,21 +93,13 @@ func spenders(past fleet.Past, seen fleet.Snapshot) (out spenderList) {
 	if !seen.Agents.Usable() {
 		return nil
 	}
-	registered, working := byName(past.Registrations), past.Records.Working()
+	registered, working := ledger.ByName(past.Registrations), past.Records.Working()
 	for i := range seen.Agents.Value {
 		a := &seen.Agents.Value[i]
 		if a.Process.PID == 0 {
 			continue
 		}
 		out = append(out, spender{fleet.SpenderOf(registered[a.Name], a, working), a.Owner.MayTouch(), a.Quota})
-	}
-	return out
-}
-
-func byName(list []fleet.Registration) map[string]*fleet.Registration {
-	out := map[string]*fleet.Registration{}
-	for i := range list {
-		out[list[i].Name] = &list[i]
 	}
 	return out
 }

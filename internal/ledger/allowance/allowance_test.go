@@ -1,4 +1,4 @@
-package ledger
+package allowance
 
 import (
 	"fmt"
@@ -37,14 +37,14 @@ func TestBudgets(t *testing.T) {
 	}
 	want := "day under b1 x|mine; each/builder hold b1|; claude under b1|mine; piece/w1 hold b1|"
 	var got []string
-	for _, f := range Budgets(past, budgets, seen) {
+	for _, f := range All(past, budgets, seen) {
 		got = append(got, f.Name+" "+string(f.Stage)+" "+strings.Join(f.Agents, " ")+"|"+strings.Join(f.Foreign, " "))
 	}
 	if text := strings.Join(got, "; "); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	seen.Spending.Blind("locked")
-	if got := Budgets(past, budgets, seen); got != nil {
+	if got := All(past, budgets, seen); got != nil {
 		t.Errorf("nothing is known of what was spent, and budgets are judged: %+v", got)
 	}
 }
@@ -57,8 +57,8 @@ func TestBudgetsOfALostPast(t *testing.T) {
 	seen.Spending.Value.Sums = []fleet.Spending{{Budget: "each", Of: "a", MicroUSD: 1e6}}
 	budgets := []fleet.Budget{{Name: "day", By: fleet.SpendByFleet, Window: fleet.WindowDay, MicroUSD: 10e6, Hold: 100}, {Name: "each", By: fleet.SpendByAgent, Window: fleet.WindowDay, MicroUSD: 2e6, Hold: 100}}
 	lost := fleet.Past{Amnesia: true, Lost: "it is gone"}
-	left := BudgetsOf(lost, budgets, seen, fleet.Spender{Agent: "b"})
-	for _, list := range [][]fleet.BudgetFacts{Budgets(lost, budgets, seen), left} {
+	left := Of(lost, budgets, seen, fleet.Spender{Agent: "b"})
+	for _, list := range [][]fleet.BudgetFacts{All(lost, budgets, seen), left} {
 		if len(list) != 2 {
 			t.Errorf("%+v", list)
 		}
@@ -68,7 +68,7 @@ func TestBudgetsOfALostPast(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range Budgets(fleet.Past{}, budgets, seen) {
+	for _, f := range All(fleet.Past{}, budgets, seen) {
 		if !f.Percent.IsKnown() || f.Blind != "" {
 			t.Errorf("nothing is lost: %+v", f)
 		}
@@ -103,7 +103,7 @@ func TestBudgetsOfAPlan(t *testing.T) {
 		seen.Spending.Value.Sums = []fleet.Spending{{Budget: "plan", Of: "own"}}
 		seen.Agents.Value = []fleet.Agent{{Name: "a", Owner: fleet.OwnerCustos, Process: running, Quota: c.own}, {Name: "h", Owner: fleet.OwnerForeign, Process: running, Account: "own", Quota: c.hand}}
 		past := fleet.Past{Registrations: []fleet.Registration{{Name: "a", Account: "own"}}}
-		got := Budgets(past, budgets, seen)
+		got := All(past, budgets, seen)
 		if len(got) != 1 {
 			t.Fatalf("%s: %+v", what, got)
 		}
@@ -118,7 +118,7 @@ func TestBudgetsOfAPlan(t *testing.T) {
 	seen := fleet.Snapshot{At: at}
 	seen.Spending.Status, seen.Agents.Status = fleet.StatusOK, fleet.StatusOK
 	seen.Agents.Value = []fleet.Agent{{Name: "h", Owner: fleet.OwnerForeign, Process: running, Account: "new", Quota: []fleet.Quota{told(85, 0, time.Hour)}}}
-	if got := Budgets(fleet.Past{}, budgets, seen); len(got) != 1 || got[0].Of != "new" || got[0].Stage != fleet.StageHold {
+	if got := All(fleet.Past{}, budgets, seen); len(got) != 1 || got[0].Of != "new" || got[0].Stage != fleet.StageHold {
 		t.Errorf("of an account that no response is written down of: %+v", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestQuotasOutliveTheirAgents(t *testing.T) {
 	}
 	says := func() string {
 		var out []string
-		for _, f := range Budgets(past, plan, seen) {
+		for _, f := range All(past, plan, seen) {
 			out = append(out, f.Name+" "+string(f.Stage)+" "+f.Says)
 		}
 		return strings.Join(out, "; ")
@@ -231,7 +231,7 @@ func TestLimitsOutliveTheirAgents(t *testing.T) {
 		if got := fleet.LimitOf("own", nil, past.Quotas, fleet.Instant{}, at, at).IsExhausted(at); got != step.holds {
 			t.Errorf("%s: the account is at its limit: %t", step.what, got)
 		}
-		if got := Budgets(past, plan, seen); slices.ContainsFunc(got, func(f fleet.BudgetFacts) bool { return f.Stage == fleet.StageHold }) {
+		if got := All(past, plan, seen); slices.ContainsFunc(got, func(f fleet.BudgetFacts) bool { return f.Stage == fleet.StageHold }) {
 			t.Errorf("%s: a budget is held: %+v", step.what, got)
 		}
 	}

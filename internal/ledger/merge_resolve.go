@@ -1,0 +1,150 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+// resolveAfter is how long the author of an item has to bring it in, while that is there.
+const resolveAfter = time.Hour
+
+// isStuck says whether an item waits for its author: it conflicts, or its gates fail.
+func isStuck(i *fleet.MergeItem) bool {
+	return i.State == fleet.MergeConflict || i.State == fleet.MergeFailed
+}
+
+// mergeWhy is why an item is not merged, with the files that conflict.
+func mergeWhy(i *fleet.MergeItem) string {
+	if len(i.Files) == 0 {
+		return i.Why
+	}
+	return i.Why + " (" + strings.Join(i.Files, ", ") + ")"
+}
+
+// Resolution is the work that is to bring in an item, at the commit that it has now; nil when there is none.
+func (b *MergeBook) Resolution(i *fleet.MergeItem) *fleet.WorkItem {
+	return b.resolving[fleet.MergeMember{ID: i.ID, Commit: i.Commit}]
+}
+
+func resolutionsOf(queue string, all []fleet.WorkItem) map[fleet.MergeMember]*fleet.WorkItem {
+	list := map[fleet.MergeMember]*fleet.WorkItem{}
+	for n := range all {
+		if r := all[n].Resolves; r != nil && r.Queue == queue {
+			list[fleet.MergeMember{ID: r.Item, Commit: r.Commit}] = &all[n]
+		}
+	}
+	return list
+}
+
+// ToResolve says whether another agent is to bring an item in: it is stuck, its author is gone or has not touched it for an hour,
+// and no other agent has, or is to be handed, what it is for. In is how long that is to last yet, where only time is wanting.
+// What a review has blocked, and what has nothing to merge, is its author's or a person's.
+func (b *MergeBook) ToResolve(i *fleet.MergeItem, p fleet.Pass) (is bool, in time.Duration) {
+	if b.Queue.Resolve == "" || i.State != fleet.MergeConflict && !b.isBlamed(i) || b.Resolution(i) != nil || isElsewhere(i, p) {
+		return false, 0
+	}
+	if i.Agent != "" && isGoneForGood(i.Agent, p) {
+		return true, 0
+	}
+	in = resolveAfter - b.at.Since(i.Since)
+	return in <= 0, max(in, 0)
+}
+
+// isBlamed says whether an item has failed for its gates.
+func (b *MergeBook) isBlamed(i *fleet.MergeItem) bool {
+	return i.State == fleet.MergeFailed && !strings.HasPrefix(i.Why, fleet.MergeBlocked) && slices.ContainsFunc(b.Groups, func(g fleet.MergeGroup) bool {
+		return g.State == fleet.GroupRed && len(g.Items) == 1 && g.Items[0] == fleet.MergeMember{ID: i.ID, Commit: i.Commit}
+	})
+}
+
+// isGoneForGood says whether no process of an agent is seen, by a look that would show it, and it is not started again.
+func isGoneForGood(agent string, p fleet.Pass) bool {
+	r, snap := Registration(p.Past.Registrations, agent), p.Snapshot
+	if r != nil && r.Desired == fleet.DesiredRunning && r.Failed == "" && !hasFinished(r) {
+		return false
+	}
+	return snap.Agents.Fresh() && !slices.ContainsFunc(snap.Agents.Value, func(a fleet.Agent) bool {
+		return a.Name == agent && (a.Process.PID != 0 || a.State == fleet.StateUnknown)
+	})
+}
+
+// isElsewhere says whether the work that an item is for is with somebody else already, or will be.
+func isElsewhere(i *fleet.MergeItem, p fleet.Pass) bool {
+	return slices.ContainsFunc(i.Work, func(r fleet.Ref) bool {
+		w := Work(p.Past.Records, r)
+		switch {
+		case w == nil || w.State == fleet.WorkClosed:
+			return false
+		case w.State == fleet.WorkTaken:
+			return w.Agent != i.Agent
+		}
+		role := fleet.Find(p.Policy.Roles, func(o *fleet.Role) bool { return o.Name == w.Role })
+		return !w.Spent && (w.Team != "" || role != nil && role.Takes != "")
+	})
+}
+
+// AskResolve returns the work that is to bring in an item, as it is at its commit; the same again has the same key. Whoever
+// does it begins where the branch of that item stands.
+func AskResolve(q fleet.MergeQueue, i fleet.MergeItem, at fleet.Instant) (fleet.WorkItem, error) {
+	body := fmt.Sprintf("Branch %s (%s) is not merged into %s: %s.\n\nBring it in, on a branch of your own: merge %s, keep what both sides meant, and change nothing else. What you hand in is tested, and reviewed where that is asked for, like any other branch.",
+		i.Source, i.ID, q.Target, strings.TrimRight(mergeWhy(&i), "."), q.Target)
+	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "resolve/" + i.ID + "/" + i.Commit}, Title: fleet.Line("Bring in "+i.Source+resolveTitle(i), longestTitle), Body: body,
+		Project: i.Project, Role: q.Resolve, Priority: i.Priority}, fleet.ByCustos, at)
+	w.Resolves, w.Left, w.LeftBy = &fleet.Resolved{Queue: q.Name, Item: i.ID, Commit: i.Commit}, i.Source, i.Agent
+	return w, err
+}
+
+func resolveTitle(i fleet.MergeItem) string {
+	if i.Title == "" {
+		return ""
+	}
+	return ": " + i.Title
+}
+
+// resolutionWords say who brings an item in that is stuck; "" where nobody is to.
+func (b *MergeBook) resolutionWords(i *fleet.MergeItem) string {
+	w := b.Resolution(i)
+	switch {
+	case w == nil || !isStuck(i):
+		return ""
+	case w.State == fleet.WorkTaken:
+		return "; " + w.Agent + " is to bring it in (" + w.ID + ")"
+	case w.State == fleet.WorkClosed:
+		return "; " + w.ID + ", by which it was to be brought in, is closed"
+	case w.Spent:
+		return "; " + w.ID + ", by which it was to be brought in, was handed out in vain"
+	}
+	return "; " + w.ID + " is to bring it in, and nobody has it yet"
+}
+
+// Resolution is what follows from work by which an item was to be brought in.
+type Resolution int
+
+// What follows: nothing, that the item is tried again, since the work is merged; or that nobody needs it, since the item is not
+// stuck any more, or at another commit.
+const (
+	ResolvedNothing Resolution = iota
+	ResolvedTryAgain
+	ResolvedElsewhere
+)
+
+// Resolving says which; i may be nil.
+func Resolving(i *fleet.MergeItem, w *fleet.WorkItem) Resolution {
+	same := i != nil && i.Commit == w.Resolves.Commit
+	switch {
+	case i == nil || same && i.State == fleet.MergeWaiting:
+		return ResolvedNothing
+	case same && isStuck(i):
+		if w.State == fleet.WorkClosed && w.Outcome == Completed && i.Since.Before(w.Since) {
+			return ResolvedTryAgain
+		}
+		return ResolvedNothing
+	case w.State != fleet.WorkClosed:
+		return ResolvedElsewhere
+	}
+	return ResolvedNothing
+}
