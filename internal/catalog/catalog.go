@@ -79,6 +79,8 @@ type World struct {
 	SocketTrouble func() string
 	// MergeBarred says why a merge group is not to land at this instant; nil: nothing is asked.
 	MergeBarred func(ctx context.Context, t fleet.MergeTarget) (string, error)
+	// PullBarred says why a forge is not to be asked at this instant to merge an item of a queue at a commit; nil: none is asked.
+	PullBarred func(ctx context.Context, item, commit string) (string, error)
 	// MergeQueue is the queue that an item of a merge queue is in, as custos.toml has it; nil: that is not known.
 	MergeQueue func(ctx context.Context, item string) (fleet.MergeQueue, error)
 	// GateChecks lists the open gates that wait for a command.

@@ -23,7 +23,7 @@ func forgeActionMakers() (out []actionMaker) {
 // writable lists the projects that may be written to: those that are not only
 // watched.
 func (w *World) writable() (forgewrite.Options, error) {
-	o := forgewrite.Options{Projects: map[string]forgewrite.Project{}, Landed: w.landed()}
+	o := forgewrite.Options{Projects: map[string]forgewrite.Project{}, Landed: w.landed(), Barred: w.PullBarred}
 	all, err := w.forges()
 	if err != nil {
 		return o, err

@@ -27,6 +27,7 @@ import (
 type mergeSection struct {
 	Repo    string        `toml:"repo" is:"path"` // the repository whose objects are used
 	Target  string        `toml:"target" is:"name"`
+	Mode    string        `toml:"mode"`    // who moves it: "own", "forge" or "watch"
 	Remote  *string       `toml:"remote"`  // where the target is; "origin"; "": in the repository itself
 	Project string        `toml:"project"` // whose work and CI it is about; the name of the queue
 	Gate    []gateSection `toml:"gate"`
@@ -135,7 +136,10 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 			q.Rounds = *s.Rounds
 		}
 	}
-	switch {
+	mode, err := s.mode()
+	switch q.Mode = mode; {
+	case err != nil:
+		return q, err
 	case !poolName.MatchString(name):
 		return q, errors.New("its name may have a-z, 0-9, _ and -, 40 at most: it becomes a part of refs")
 	case isMergeID.MatchString(name):
@@ -146,6 +150,10 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 		return q, errors.New(`target: want the branch that is merged into, like "main"`)
 	case !isBranch.MatchString(s.Target) || strings.HasPrefix(s.Target, "refs/") || strings.Contains(s.Target, ".."):
 		return q, fmt.Errorf("target: %q is no name of a branch, like \"main\"", fleet.Line(s.Target, 60))
+	case q.Mode != fleet.MergeOwn:
+		if err := s.notOwn(q, cfg); err != nil {
+			return q, err
+		}
 	case len(s.Gate) == 0:
 		return q, fmt.Errorf("there is no gate, and nothing is merged that none has passed: [[merge.%s.gate]] with name = \"test\" and run = [\"make\", \"check\"]", name)
 	}
@@ -159,6 +167,41 @@ func (s mergeSection) queue(name string, cfg config.Config) (fleet.MergeQueue, e
 	}
 	q.Rerere = s.Rerere
 	return q, s.gates(&q)
+}
+
+// mode reads who moves the target.
+func (s mergeSection) mode() (fleet.MergeMode, error) {
+	const own = "own"
+	modes := []string{own, string(fleet.MergeForge), string(fleet.MergeWatch)}
+	switch {
+	case s.Mode == "" || s.Mode == own:
+		return fleet.MergeOwn, nil
+	case slices.Contains(modes, s.Mode):
+		return fleet.MergeMode(s.Mode), nil
+	}
+	return "", fmt.Errorf("mode: %q is none of %s%s", fleet.Line(s.Mode, 40), strings.Join(modes, ", "), nearest.Hint(s.Mode, modes))
+}
+
+// notOwn refuses what a queue that does not move its target itself has no use for, and one of whose project no forge is
+// configured: nothing of it would ever be seen.
+func (s mergeSection) notOwn(q fleet.MergeQueue, cfg config.Config) error {
+	forges := map[string]any{}
+	if err := cfg.Section("forge", &forges); err != nil {
+		return err
+	}
+	useless := ""
+	for key, is := range map[string]bool{"gate": len(s.Gate) > 0, "regenerate": len(s.Regenerate) > 0, "rerere": s.Rerere, "batch": s.Batch != nil, "wait": s.Wait != ""} {
+		if is && (useless == "" || key < useless) {
+			useless = key
+		}
+	}
+	switch {
+	case useless != "":
+		return fmt.Errorf("%s: a queue of mode %s merges nothing itself: its forge says what is tested, and how", useless, q.Mode)
+	case forges[q.Project] == nil:
+		return fmt.Errorf("mode: %s wants the pull requests of project %s, and there is no [forge.%s]%s", q.Mode, fleet.Line(q.Project, 60), fleet.Line(q.Project, 60), nearest.Hint(q.Project, sortedNames(forges)))
+	}
+	return nil
 }
 
 // regenerates reads the commands that make files anew.

@@ -205,7 +205,7 @@ func (s *system) know(every time.Duration) {
 // knowPast hands them what is written down.
 func (s *system) knowPast() {
 	w := s.world
-	w.Lost, w.Registered, w.GateChecks, w.MergeBarred = s.ledger.lost, unlessLost(s.registered), s.gateChecks, s.mergeBarred
+	w.Lost, w.Registered, w.GateChecks, w.MergeBarred, w.PullBarred = s.ledger.lost, unlessLost(s.registered), s.gateChecks, s.mergeBarred, s.pullBarred
 	w.MergeQueue = s.mergeQueue
 	w.Spending, w.Counting = s.usage, s.howCounted
 	w.Used = s.used

@@ -64,17 +64,34 @@ const changing = 3 * time.Minute
 
 // mergeBarred says why a merge group is not to land at this very instant, by the queue as it is now.
 func (s *system) mergeBarred(ctx context.Context, t fleet.MergeTarget) (string, error) {
+	return s.barred(ctx, t.Queue.Name, func(past fleet.Past, q fleet.MergeQueue) string {
+		t.Queue = q
+		return ledger.MergeBarred(past, t, s.world.Now())
+	})
+}
+
+// pullBarred says the same of a pull request that its forge is to be asked to merge.
+func (s *system) pullBarred(ctx context.Context, item, commit string) (string, error) {
+	q, err := s.mergeQueue(ctx, item)
+	if err != nil {
+		return "", err
+	}
+	return s.barred(ctx, q.Name, func(past fleet.Past, q fleet.MergeQueue) string {
+		return ledger.PullBarred(past, q, item, commit, s.world.Now())
+	})
+}
+
+func (s *system) barred(ctx context.Context, queue string, ask func(fleet.Past, fleet.MergeQueue) string) (string, error) {
 	past, err := s.recall(ctx)
 	if err != nil {
 		return "", err
 	}
-	q := fleet.Find(s.workers.Merges, func(q *fleet.MergeQueue) bool { return q.Name == t.Queue.Name })
+	q := fleet.Find(s.workers.Merges, func(q *fleet.MergeQueue) bool { return q.Name == queue })
 	switch {
 	case q == nil:
-		return "custos.toml has no [merge." + t.Queue.Name + "] any more", nil
+		return "custos.toml has no [merge." + queue + "] any more", nil
 	case s.cfg.ChangedWithin(changing):
 		return "custos.toml was changed a moment ago, and is not in force yet", nil
 	}
-	t.Queue = *q
-	return ledger.MergeBarred(past, t, s.world.Now()), nil
+	return ask(past, *q), nil
 }

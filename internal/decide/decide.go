@@ -1,6 +1,9 @@
 package decide
 
-import "custos/internal/fleet"
+import (
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
 
 // Decide answers every order that is not over, judges what the runs of formulas
 // ask for, and then every wish of every firing finding. An order is answered by an action, or it is queued, refused,
@@ -61,6 +64,7 @@ type request struct {
 	unseen  string              // why its target is not known
 	run     *fleet.Run          // that asks for it, or whose session it is about; nil: none
 	merged  *fleet.MergeItem    // whose merge asks for it; nil: none
+	queued  bool                // its queue asks for it, whoever added it
 	// notBefore is when the next attempt at a step is due.
 	notBefore fleet.Instant
 }
@@ -71,7 +75,7 @@ func (r *request) byPerson() bool { return r.order != nil && fleet.IsPerson(r.or
 // isConfigured says whether a run of a formula needs it, or a merge queue, which a person or
 // the configuration asked for; the merge of what a person added; or work that the configuration has handed out.
 func (r *request) isConfigured() bool {
-	return r.order != nil && fleet.IsHandingOut(r.order.ID, r.order.By) || r.run != nil || r.wish.Target.Merge != nil || r.merged != nil && fleet.IsPerson(r.merged.By)
+	return r.order != nil && fleet.IsHandingOut(r.order.ID, r.order.By) || r.run != nil || r.wish.Target.Merge != nil || r.queued || r.merged != nil && fleet.IsPerson(r.merged.By)
 }
 
 // isAsked says whether it was asked for already: a person ordered it, or it is configured. To
@@ -92,7 +96,7 @@ func (r *request) isKept() bool {
 // A backup changes nothing that anybody works with: fifty agents that end together
 // are all saved.
 func isCharged(a *fleet.Action) bool {
-	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && !fleet.IsHandingOut(a.Order, a.By) && !fleet.IsPerson(a.By)
+	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && a.Do != ledger.AskForge && !fleet.IsHandingOut(a.Order, a.By) && !fleet.IsPerson(a.By)
 }
 
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {

@@ -26,6 +26,7 @@ func (p *pass) carryMerges() {
 		for n := range b.Groups {
 			p.carryGroup(b, &b.Groups[n])
 		}
+		p.askForge(b)
 		for _, c := range ledger.MergeClosings(b.Queue, *p.past, *p.snap) {
 			p.closeMerged(c)
 		}

@@ -149,9 +149,20 @@ type MergeHold struct {
 // Over says whether it is held no more.
 func (h MergeHold) Over() bool { return !h.Held }
 
+// MergeMode is who moves the target of a merge queue.
+type MergeMode string
+
+// The modes of a merge queue.
+const (
+	MergeOwn   MergeMode = ""      // Custos: what has passed its gates
+	MergeForge MergeMode = "forge" // the forge, which Custos asks for each pull request whose checks have passed
+	MergeWatch MergeMode = "watch" // whoever does: Custos looks on
+)
+
 // MergeQueue is a merge queue as custos.toml says: the section [merge.NAME].
 type MergeQueue struct {
 	Name    string      `json:"name"`
+	Mode    MergeMode   `json:"mode,omitempty"`
 	Project string      `json:"project,omitempty"`
 	Repo    string      `json:"repo"`             // folder of the repository whose objects are used
 	Target  string      `json:"target"`           // branch that is merged into

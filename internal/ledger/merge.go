@@ -262,9 +262,17 @@ func MergeLanded(all fleet.Records, i fleet.MergeItem, commit string, at fleet.I
 		if w == nil || w.State == fleet.WorkClosed {
 			continue
 		}
-		if done, err := CloseWork(*w, "", fmt.Sprintf("merged as %.12s by %s", commit, i.ID), fleet.ByCustos, at); err == nil {
+		if done, err := CloseWork(*w, "", MergedAs(i), fleet.ByCustos, at); err == nil {
 			closed = append(closed, done)
 		}
 	}
 	return i, closed
+}
+
+// MergedAs says as which commit an item is merged, as far as that is known.
+func MergedAs(i fleet.MergeItem) string {
+	if i.Merged == "" { // by its forge, which did not tell
+		return "merged by " + i.ID
+	}
+	return fmt.Sprintf("merged as %.12s by %s", i.Merged, i.ID)
 }

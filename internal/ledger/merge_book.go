@@ -445,6 +445,9 @@ func (b *MergeBook) Why(i *fleet.MergeItem) string {
 	if need := b.unmetForGood(i); need != "" {
 		return need
 	}
+	if b.Queue.Mode != fleet.MergeOwn {
+		return b.whyAtForge(i)
+	}
 	broken := b.Broken()
 	if g := b.Open(); g != nil && slices.Contains(g.Items, fleet.MergeMember{ID: i.ID, Commit: i.Commit}) && !(broken != "" && g.State == fleet.GroupBuilding && g.Why != "") {
 		return b.inGroup(g) // else it is not built before the target has moved, and that is why

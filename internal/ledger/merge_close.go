@@ -113,7 +113,7 @@ func (t Trackers) closing(q fleet.MergeQueue, i *fleet.MergeItem, r fleet.Ref, p
 		c.Settled, c.Wish, c.Why = true, nil, strings.TrimSuffix("it was open a day after the merge: "+c.Why, ": ")
 	}
 	if c.Wish != nil {
-		c.Wish.Text = fmt.Sprintf("merged as %.12s by %s into %s", i.Merged, i.ID, q.Target)
+		c.Wish.Text = MergedAs(*i) + " into " + q.Target
 	}
 	return c
 }

@@ -28,6 +28,9 @@ func (x *Action) deed(a fleet.Action, t target, p Project) (deed, error) {
 	if x.do == ClosePull {
 		return x.closingPull(a, t, p)
 	}
+	if x.do == MergePull {
+		return x.mergingPull(a, t, p)
+	}
 	if x.do == Comment {
 		text := strings.TrimSpace(fleet.Redact(fleet.Text(a.Text)))
 		if text == "" {

@@ -33,10 +33,13 @@ const (
 	CloseIssue  = "close-issue"
 	ReopenIssue = "reopen-issue"
 	ClosePull   = "close-pull"
+	MergePull   = "merge-pull"
 )
 
 // Names lists them.
-func Names() []string { return []string{Comment, Label, Assign, CloseIssue, ReopenIssue, ClosePull} }
+func Names() []string {
+	return []string{Comment, Label, Assign, CloseIssue, ReopenIssue, ClosePull, MergePull}
+}
 
 // looker looks at one repository at the instant of acting. number is that of an
 // issue or of a pull request.
@@ -55,6 +58,8 @@ type writer interface {
 	Assign(ctx context.Context, number int, user string, on bool) (done bool, err error)
 	// Open opens an issue, or closes it.
 	Open(ctx context.Context, number int, on bool) (done bool, err error)
+	// Merge merges a pull request at its head, or has it wait in the forge's own queue.
+	Merge(ctx context.Context, number int, head string) (forge.Merged, error)
 }
 
 // Writer is both.
@@ -79,6 +84,9 @@ type Options struct {
 	// Landed says whether a commit is in the target that an item of a merge queue was merged into, as that
 	// is read now; nil: no pull request is closed.
 	Landed func(ctx context.Context, item, commit string) (bool, error)
+	// Barred says why the forge is not to be asked at this instant to merge an item at a commit; "": it is; nil: none
+	// is ever asked.
+	Barred func(ctx context.Context, item, commit string) (string, error)
 }
 
 // Action implements act.Action for one of them.

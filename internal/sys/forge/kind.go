@@ -47,7 +47,15 @@ type Changer interface {
 	SetLabel(ctx context.Context, number int, label string, on bool) error
 	SetAssignee(ctx context.Context, i Issue, user string, on bool) error
 	SetOpen(ctx context.Context, number int, open bool) error
+	// Merge merges an open pull request while its head is the one that is named, and nothing that the repository asks for
+	// is wanting; where its target has a queue of the forge's own, it waits in that.
+	Merge(ctx context.Context, number int, head string) (Merged, error)
 }
 
 // Comment is what was written under an issue.
 type Comment struct{ Author, Text string }
+
+// Merged is what a forge answers that was asked to merge a pull request.
+type Merged struct {
+	Commit string // of the target, with it; "": it waits in the forge's own queue
+}

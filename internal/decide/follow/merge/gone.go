@@ -24,6 +24,12 @@ func (c *pass) abandon() {
 		}
 		c.cleared(g)
 	}
+	c.giveUp(why)
+	c.write()
+}
+
+// giveUp ends the open group, whose target is moved by this queue no more. What has landed has landed.
+func (c *pass) giveUp(why string) {
 	if g := c.book.Open(); g != nil && !c.busy(g) {
 		now := *g
 		if now.State == fleet.GroupGreen && c.hasLanded(&now) {
@@ -36,5 +42,4 @@ func (c *pass) abandon() {
 			c.out.Wake = true
 		}
 	}
-	c.write()
 }

@@ -52,6 +52,9 @@ func (c *pass) merged(i *fleet.MergeItem, commit string, notes ...string) {
 	*i = now
 	c.out.Records.Work = append(c.out.Records.Work, work...)
 	text := fmt.Sprintf("%s moved to %.12s.\n", c.queue.Target, commit)
+	if commit == "" {
+		text = "It was merged into " + c.queue.Target + " by its forge.\n"
+	}
 	for _, w := range work {
 		text += "Closed: " + w.ID + " (" + w.Title + ")\n"
 	}

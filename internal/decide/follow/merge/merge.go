@@ -56,16 +56,23 @@ type pass struct {
 func (c *pass) follow() {
 	c.expire()
 	c.inVain()
-	c.pulls()
+	if c.queue.Mode != fleet.MergeOwn {
+		c.atForge()
+	} else {
+		c.pulls()
+	}
 	c.closings()
 	c.review()
 	c.resolve()
 	for n := range c.book.Groups {
 		c.cleared(c.book.Groups[n])
 	}
-	if g := c.book.Open(); g != nil {
+	switch g := c.book.Open(); {
+	case c.queue.Mode != fleet.MergeOwn:
+		c.giveUp("mode " + string(c.queue.Mode) + ": Custos merges nothing here itself")
+	case g != nil:
 		c.carry(*g)
-	} else if !c.blame() {
+	case !c.blame():
 		c.begin()
 	}
 	c.write()

@@ -27,8 +27,13 @@ func (c *pass) pulls() {
 		if *i = now; closed == "" || i.Over() {
 			continue
 		}
-		i.State, i.Why, i.Since = fleet.MergeWithdrawn, closed, c.at
-		c.tell(i, "withdrawn", fmt.Sprintf("%s (%s) is not merged: its pull request was closed", i.ID, i.Source),
-			closed+fmt.Sprintf("\n\nIf it is to be merged all the same: custos merge add %s --queue %s\n", i.Source, c.queue.Name))
+		c.unwanted(i, closed)
 	}
+}
+
+// unwanted takes an item back whose pull request was closed unmerged.
+func (c *pass) unwanted(i *fleet.MergeItem, why string) {
+	i.State, i.Why, i.Since = fleet.MergeWithdrawn, why, c.at
+	c.tell(i, "withdrawn", fmt.Sprintf("%s (%s) is not merged: its pull request was closed", i.ID, i.Source),
+		why+fmt.Sprintf("\n\nIf it is to be merged all the same: custos merge add %s --queue %s\n", i.Source, c.queue.Name))
 }

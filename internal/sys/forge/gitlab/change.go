@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -128,4 +129,19 @@ func (l *lab) SetOpen(ctx context.Context, number int, on bool) error {
 	}
 	_, err := l.put(ctx, number, "state_event", event)
 	return err
+}
+
+// Merge merges at once; on a project with merge trains GitLab may put it on one instead, and says so by its state.
+func (l *lab) Merge(ctx context.Context, number int, head string) (forge.Merged, error) {
+	var m struct {
+		State  string
+		Merge  string `json:"merge_commit_sha"`
+		Squash string `json:"squash_commit_sha"`
+		SHA    string
+	}
+	err := l.ask(ctx, http.MethodPut, l.project+l.thing(number)+"/merge", map[string]any{"sha": head}, &m)
+	if err != nil || m.State != "merged" {
+		return forge.Merged{}, err
+	}
+	return forge.Merged{Commit: cmp.Or(m.Merge, m.Squash, m.SHA)}, nil // fast-forward: neither is told
 }

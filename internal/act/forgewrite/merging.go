@@ -1,0 +1,78 @@
+package forgewrite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"custos/internal/act"
+	"custos/internal/fleet"
+	"custos/internal/sys/forge"
+)
+
+// mergingPull has the forge merge a pull request, by its own rules, at the head that was seen and no other.
+type mergingPull struct {
+	writer Writer
+	number int
+	head   string // as it was seen
+	barred func(ctx context.Context, commit string) (string, error)
+
+	answer *forge.Merged // nil: it was not asked
+}
+
+func (x *Action) mergingPull(a fleet.Action, t target, p Project) (deed, error) {
+	pull := a.Target.Pull
+	switch {
+	case pull == nil:
+		return nil, errors.New("the target is no pull request")
+	case x.o.Barred == nil || a.For.Subject.Kind != fleet.KindMerge || pull.Head == "":
+		return nil, fmt.Errorf("no merge queue asks for it: %w", act.ErrRefused)
+	}
+	return &mergingPull{writer: p.Writer, number: t.number, head: pull.Head, barred: func(ctx context.Context, commit string) (string, error) {
+		return x.o.Barred(ctx, a.For.Subject.Name, commit)
+	}}, nil
+}
+
+// left: what is open still has the head that was seen, and its queue still wants it.
+func (d *mergingPull) left(ctx context.Context, now forge.Issue) (bool, error) {
+	if d.answer != nil && (!now.Open || d.answer.Commit == "") {
+		return false, nil
+	}
+	switch head, err := d.writer.Head(ctx, d.number); {
+	case err != nil:
+		return false, err
+	case head != d.head:
+		return false, fmt.Errorf("its head is %.12s, and was %.12s: %w", head, d.head, act.ErrRefused)
+	}
+	switch why, err := d.barred(ctx, d.head); {
+	case err != nil:
+		return false, err
+	case why != "":
+		return false, fmt.Errorf("%s: %w", why, act.ErrRefused)
+	}
+	return true, nil
+}
+
+// do asks: the forge compares the head itself, and refuses another.
+func (d *mergingPull) do(ctx context.Context) error {
+	said, err := d.writer.Merge(ctx, d.number, d.head)
+	if err == nil {
+		d.answer = &said
+	}
+	return err
+}
+
+func (d *mergingPull) effect() string {
+	if d.answer.Commit == "" {
+		return "it is in the forge's own merge queue"
+	}
+	return fmt.Sprintf("the forge has merged it as %.12s", d.answer.Commit)
+}
+
+// Merged implements the question for what was learned: the commit, where there is one yet.
+func (r *run) Merged() *fleet.MergeOutcome {
+	if d, is := r.deed.(*mergingPull); is && d.answer != nil {
+		return &fleet.MergeOutcome{Commit: d.answer.Commit}
+	}
+	return nil
+}

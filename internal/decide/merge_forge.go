@@ -1,0 +1,27 @@
+package decide
+
+import (
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// remedyOfForges is how often a forge is asked to merge one pull request: one that never takes it needs a person.
+func remedyOfForges() fleet.Remedy {
+	const minute = fleet.Duration(60e9)
+	return fleet.Remedy{Mode: fleet.ModeAuto, Cooldown: minute, Attempts: fleet.Attempts{Max: 5, In: 24 * 60 * minute}}
+}
+
+// askForge wishes that the forge of a queue merges what is next: that the queue is there, in this mode, is what asks for it.
+func (p *pass) askForge(b *ledger.MergeBook) {
+	i, pull := b.NextAtForge(*p.past, *p.snap)
+	if i == nil {
+		return
+	}
+	of, one := fleet.Subject{Kind: fleet.KindMerge, Name: i.ID}, *pull
+	f := &fleet.Finding{AlertKey: fleet.AlertKey{Rule: ruleMerge, Subject: of}, Priority: fleet.P3, Since: i.Since, Firing: true, Fresh: true,
+		Summary: i.ID + " is next in merge queue " + b.Queue.Name, Parts: []fleet.PartName{fleet.PartForge}}
+	r := &request{finding: f, remedy: remedyOfForges(), merged: i, queued: true,
+		wish: &fleet.Wish{Do: ledger.AskForge, Subject: fleet.Subject{Kind: fleet.KindPull, Name: pull.Name}, Target: fleet.Target{Pull: &one}}}
+	p.weighIn(r)
+	p.judge(r)
+}
