@@ -19,9 +19,10 @@ import (
 //   - app/services/auto_merge/{base_service,merge_when_checks_pass_service}.rb (ab8eecd, 04e5f74),
 //     app/models/merge_request.rb, skipped_mergeable_checks: what may be asked for while it is not
 //     so, a draft among it, and a conflict not. What is asked for again is taken again.
-//   - app/services/merge_requests/refresh_service.rb (9be8fa5): a push with another head than the one that
-//     was asked for ends it, with a note. merge_service.rb: the head is held against it once more.
-//   - app/services/merge_requests/post_merge_service.rb: nothing takes the wish back once it is merged.
+//   - app/services/merge_requests/refresh_service.rb, abort_auto_merges?: a push with another head than the
+//     one that was asked for ends it, with a note. merge_service.rb, source_matches?: the head is held
+//     against it once more. post_merge_service.rb: nothing takes the wish back once it is merged.
+//     These three, and merge_request.rb, are of 18.x; which commits they are of is not known.
 //   - app/services/auto_merge_service.rb (0ae8428) and POST …/cancel_merge_when_pipeline_succeeds: what
 //     cannot be cancelled is answered with 201 all the same, and says 406 inside.
 //   - ee/lib/api/merge_trains.rb (13b5df9), ee/app/services/merge_trains/add_merge_request_service.rb and
