@@ -114,6 +114,8 @@ func (r *Repo) lab(req *http.Request, login string, path []string) reply {
 		return r.labIssues(req, login, path[1:])
 	case path[0] == "merge_requests":
 		return r.labMerges(req, login, path[1:])
+	case path[0] == "merge_trains":
+		return r.labTrain(req, login, path[1:])
 	case path[0] == "labels" && len(path) == 2 && get:
 		for _, l := range append(slices.Clone(r.Labels), r.Shared...) {
 			if l == path[1] {
@@ -254,6 +256,9 @@ func (r *Repo) labNotes(req *http.Request, i *Issue) []any {
 	out := []any{map[string]any{"id": 1, "body": "changed the description", "system": true, "author": r.s.labUser(i.Author), "created_at": labTime(i.Created)}}
 	for n, c := range i.Comments {
 		out = append(out, map[string]any{"id": 2 + n, "body": c.Body, "system": false, "author": r.s.labUser(c.Author), "created_at": labTime(i.Created), "internal": false, "resolvable": false})
+	}
+	for n, e := range i.Events {
+		out = append(out, map[string]any{"id": 4000 + n, "body": e.Text, "system": true, "author": r.s.labUser(e.By), "created_at": labTime(e.At)})
 	}
 	if req.URL.Query().Get("sort") != "asc" {
 		slices.Reverse(out)

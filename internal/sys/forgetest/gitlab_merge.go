@@ -28,11 +28,20 @@ func (r *Repo) labMerges(req *http.Request, login string, path []string) reply {
 			return reply{200, r.labReviewers(p), single}
 		}
 	}
-	return r.labThing(req, login, &p.Issue, path[1:], func() any {
-		out := r.labMerge(n, p)
-		out["head_pipeline"], out["merge_error"], out["diff_refs"] = r.labHead(n, p), nil, map[string]any{"head_sha": p.Head}
-		return out
-	})
+	switch strings.Join(append([]string{req.Method}, path[1:]...), " ") {
+	case "PUT merge":
+		return r.labAccept(req, login, n)
+	case "POST cancel_merge_when_pipeline_succeeds":
+		return r.labCancel(login, n)
+	}
+	return r.labThing(req, login, &p.Issue, path[1:], func() any { return r.labOne(n, p) })
+}
+
+// labOne is a single merge request.
+func (r *Repo) labOne(n int, p *Pull) map[string]any {
+	out := r.labMerge(n, p)
+	out["head_pipeline"], out["merge_error"], out["diff_refs"] = r.labHead(n, p), orNull(p.MergeError), map[string]any{"head_sha": p.Head}
+	return out
 }
 
 func (r *Repo) labListMerges(req *http.Request) []any {
@@ -60,19 +69,19 @@ func (r *Repo) labMerge(n int, p *Pull) map[string]any {
 			asked = append(asked, v.Author)
 		}
 	}
-	status, detailed := "can_be_merged", "mergeable"
+	status := "can_be_merged"
 	switch {
 	case p.Undecided:
-		status, detailed = "checking", "checking"
+		status = "checking"
 	case p.Conflict:
-		status, detailed = "cannot_be_merged", "conflict"
-	}
-	if p.Draft {
-		detailed = "draft_status"
+		status = "cannot_be_merged"
 	}
 	maps.Copy(out, map[string]any{"state": labMergeState(p), "target_branch": p.Base, "source_branch": p.Branch, "source_project_id": r.labProject(), "target_project_id": r.labProject(),
-		"draft": p.Draft, "work_in_progress": p.Draft, "merge_status": status, "detailed_merge_status": detailed, "has_conflicts": status == "cannot_be_merged",
-		"sha": p.Head, "merge_commit_sha": nil, "reviewers": r.s.labUsers(asked), "merged_at": nil, "blocking_discussions_resolved": true})
+		"draft": p.Draft, "work_in_progress": p.Draft, "merge_status": status, "detailed_merge_status": r.labDetailed(n, p), "has_conflicts": status == "cannot_be_merged",
+		"sha": p.Head, "merge_commit_sha": p.commit(), "squash_commit_sha": nil, "reviewers": r.s.labUsers(asked), "merged_at": nil, "blocking_discussions_resolved": true, "merge_when_pipeline_succeeds": p.Auto != nil, "merge_user": r.s.labUser(p.MergedBy), "merged_by": r.s.labUser(p.MergedBy)})
+	if p.Auto != nil && !p.Merged {
+		out["merge_user"] = r.s.labUser(p.Auto.By)
+	}
 	if p.Merged {
 		out["merged_at"], out["closed_at"] = labTime(p.Closed), nil
 	}

@@ -27,7 +27,17 @@ type Repo struct {
 	Free       bool     // of a GitLab: an issue has one assignee at most
 	Old        bool     // of a GitLab: it does not list reviewers
 
-	s *Server
+	Mergers   []string // who may merge and push; nil: everybody
+	Admins    []string // of a Gitea: who may cancel a merge that somebody else scheduled
+	Lazy      bool     // what is green is merged when the test calls Settle, and not before
+	AtOnce    bool     // of a Gitea of 2022: what is green already is merged at once, with 200
+	AutoMerge bool     // of GitHub: "Allow auto-merge" is on, which it is not by default
+	Queues    []string // of GitHub: branches that require its merge queue
+	MustPass  bool     // of a GitLab: "Pipelines must succeed"
+	Trains    string   // of a GitLab: whether it has merge trains; "": it is a Community Edition, which has none
+
+	async map[string]*async // of GitHub, by UUID
+	s     *Server
 }
 
 // Issue is one issue.
@@ -38,6 +48,7 @@ type Issue struct {
 	Closed              time.Time // zero while it is open
 	DependsOn           []string  // "#2" or "acme/other#2"
 	Comments            []Comment
+	Events              []Event // what the forge wrote down of it, the first one first
 }
 
 // Comment is one comment.
@@ -57,6 +68,9 @@ type Pull struct {
 	Checks             []Check
 	Reviews            []Review
 	Committed          time.Time
+	Auto               *Auto  // a merge that the forge was asked for; see Auto for when it goes away
+	MergedBy           string // who merged it, or had the forge do so
+	MergeError         string // of a GitLab: why the last merge that it tried failed
 	Pipeline           string // of a GitLab: whose its head pipeline is; "": its head's, where it has checks
 }
 
@@ -81,7 +95,7 @@ func (s *Server) Repo(name string) *Repo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := &Repo{Name: name, Primary: "main", Labels: []string{"backlog", "in-progress", "blocked", "bug"},
-		Required: map[string][]string{}, Issues: map[int]*Issue{}, Pulls: map[int]*Pull{}, s: s}
+		Required: map[string][]string{}, Issues: map[int]*Issue{}, Pulls: map[int]*Pull{}, async: map[string]*async{}, s: s}
 	s.repos[name] = r
 	return r
 }
@@ -142,24 +156,33 @@ func (r *Repo) answer(req *http.Request, login string, path []string) reply {
 	get := req.Method == http.MethodGet
 	switch {
 	case len(path) == 0 && get:
-		return reply{200, map[string]any{"full_name": r.Name, "default_branch": r.Primary}, single}
+		return reply{200, r.about(), single}
 	case len(path) == 0:
 	case path[0] == "issues":
 		return r.issues(req, login, path[1:])
-	case path[0] == "pulls" && get:
-		return r.pulls(req, path[1:])
+	case path[0] == "pulls" && (get || len(path) > 2):
+		return r.pulls(req, login, path[1:])
 	case path[0] == "commits" && len(path) == 3 && get:
 		return r.commit(path[1], path[2])
 	case path[0] == "git" && len(path) == 3 && path[1] == "commits" && get:
 		return r.gitCommit(path[2])
 	case path[0] == "branches" && len(path) > 1 && get:
 		return r.branch(strings.Join(path[1:], "/"))
-	case path[0] == "rules" && get && r.s.Kind == "github":
-		return reply{200, []any{}, linked}
+	case path[0] == "rules" && len(path) > 2 && get && r.s.Kind == "github":
+		return reply{200, r.rules(strings.Join(path[2:], "/")), linked}
 	case path[0] == "labels" && get:
 		return r.labels(path[1:])
 	}
 	return r.s.refusal(http.StatusNotFound, "Not Found")
+}
+
+// about is what a repository says of itself.
+func (r *Repo) about() map[string]any {
+	out := map[string]any{"full_name": r.Name, "default_branch": r.Primary}
+	if r.s.Kind == "github" {
+		out["allow_auto_merge"] = r.AutoMerge
+	}
+	return out
 }
 
 func (r *Repo) labels(path []string) reply {
@@ -230,6 +253,8 @@ func (r *Repo) issues(req *http.Request, login string, path []string) reply {
 		return r.dependencies(i)
 	case rest == "comments":
 		return r.comments(req, login, i)
+	case rest == "timeline" && req.Method == http.MethodGet:
+		return reply{200, r.timeline(i), linked}
 	case strings.HasPrefix(rest, "labels"):
 		return r.label4(req, i, strings.TrimPrefix(strings.TrimPrefix(rest, "labels"), "/"))
 	case rest == "assignees" && r.s.Kind == "github":
@@ -429,17 +454,24 @@ func (r *Repo) assignees(req *http.Request, number int, i *Issue) reply {
 	return reply{pick(req.Method == http.MethodPost, 201, 200), r.issue(number, i), single}
 }
 
-func (r *Repo) pulls(req *http.Request, path []string) reply {
+func (r *Repo) pulls(req *http.Request, login string, path []string) reply {
 	if len(path) == 0 {
 		return reply{200, r.listPulls(req), linked}
 	}
-	p := r.Pulls[atoi(path[0])]
+	n, get := atoi(path[0]), req.Method == http.MethodGet
+	p := r.Pulls[n]
 	switch {
 	case p == nil:
 		return r.s.refusal(http.StatusNotFound, "pull request does not exist")
 	case len(path) == 1:
-		return reply{200, r.pull(atoi(path[0]), p, true), single}
-	case len(path) == 2 && path[1] == "reviews":
+		return reply{200, r.pull(n, p, true), single}
+	case path[1] == "merge-async" && r.s.Kind == "github":
+		return r.hubAsync(req, login, n, path[2:])
+	case len(path) == 2 && path[1] == "merge" && r.s.Kind == "github":
+		return r.hubMerge(req, login, n)
+	case len(path) == 2 && path[1] == "merge":
+		return r.teaMerge(req, login, n)
+	case len(path) == 2 && path[1] == "reviews" && get:
 		return reply{200, r.reviews(p), counted}
 	}
 	return r.s.refusal(http.StatusNotFound, "Not Found")

@@ -21,6 +21,9 @@
 // reviews, a team with no user.
 //
 // GitHub's are from docs.github.com/en/rest, version 2022-11-28; GitLab's are named in gitlab.go.
+//
+// What a forge does that is asked to merge is in merge.go, and in merge_tea.go, merge_hub.go,
+// merge_graph.go and merge_lab.go, where the sources are named.
 package forgetest
 
 import (
@@ -182,6 +185,9 @@ func (s *Server) answer(r *http.Request) reply {
 	if !ok {
 		return s.refusal(http.StatusUnauthorized, "token is required")
 	}
+	if s.Kind == "github" && r.URL.Path == "/api/graphql" && r.Method == http.MethodPost {
+		return s.graphQL(r, login)
+	}
 	prefix := "/api/v1/"
 	if s.Kind == "github" {
 		prefix = "/api/v3/"
@@ -253,7 +259,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, a reply, f *Fault)
 	if err != nil {
 		panic(err)
 	}
-	if a.status == http.StatusNoContent {
+	if a.body == nil {
 		w.WriteHeader(a.status)
 		return
 	}

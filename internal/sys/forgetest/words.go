@@ -79,7 +79,11 @@ func (r *Repo) pull(n int, p *Pull, single bool) map[string]any {
 		out["merged_at"] = r.s.stamp(p.Closed)
 	}
 	if r.s.Kind != "github" || single {
-		out["merged"] = p.Merged
+		out["merged"], out["merged_by"] = p.Merged, r.s.maybe(p.MergedBy)
+	}
+	out["merge_commit_sha"] = p.commit()
+	if r.s.Kind == "github" {
+		r.hubPull(out, n, p, single)
 	}
 	switch {
 	case r.s.Kind != "github":
