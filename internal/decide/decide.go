@@ -96,7 +96,7 @@ func (r *request) isKept() bool {
 // A backup changes nothing that anybody works with: fifty agents that end together
 // are all saved.
 func isCharged(a *fleet.Action) bool {
-	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && a.Do != ledger.AskForge && !fleet.IsHandingOut(a.Order, a.By) && !fleet.IsPerson(a.By)
+	return a.Do != doTriage && a.Do != doCheckpoint && !isOfRun(a) && a.Target.Merge == nil && a.Do != ledger.AskForge && a.Do != ledger.LeaveForge && !fleet.IsHandingOut(a.Order, a.By) && !fleet.IsPerson(a.By)
 }
 
 func newPass(policy *fleet.Policy, snap *fleet.Snapshot, found *fleet.Assessment, past *fleet.Past) *pass {

@@ -155,8 +155,12 @@ func (b *MergeBook) whyAtForge(i *fleet.MergeItem) string {
 	return fmt.Sprintf("it is number %d of %d that its forge is asked to merge", b.Position(i.ID), len(b.Waiting()))
 }
 
-// AskForge is the action by which a forge is asked to merge a pull request.
-const AskForge = "merge-pull"
+// AskForge is the action by which a forge is asked to merge a pull request, and LeaveForge the one by which that leaves the
+// forge's own queue.
+const (
+	AskForge   = "merge-pull"
+	LeaveForge = "dequeue-pull"
+)
 
 // AskedToMerge is what came of asking the forge to merge an item, the last time since it is what it is; nil when it was not.
 func AskedToMerge(past fleet.Past, i *fleet.MergeItem) (newest *fleet.Result) {
@@ -205,4 +209,39 @@ func (b *MergeBook) isAsking(past fleet.Past) bool {
 		}
 	}
 	return false
+}
+
+// ToDequeue is an item that waits in the forge's own queue and is not to be merged any more, since it or its queue is held, or it
+// was taken back; nil when there is none.
+func (b *MergeBook) ToDequeue(past fleet.Past, snap fleet.Snapshot) (*fleet.MergeItem, *fleet.PullRequest) {
+	held, _ := b.Holds()
+	queued := queuedAtForge(past.Actions)
+	for n := range b.all {
+		i := &b.all[n]
+		if i.Queue != b.Queue.Name || !queued[i.ID] || i.State == fleet.MergeMerged || held == "" && i.State == fleet.MergeWaiting {
+			continue
+		}
+		p := fleet.Find(snap.Forge.Value.Pulls, func(p *fleet.PullRequest) bool { return namesWork(*i, fleet.Ref(p.Name)) && p.Branch == i.Source })
+		if p != nil && snap.Forge.Fresh() {
+			return i, p
+		}
+	}
+	return nil, nil
+}
+
+// queuedAtForge are the items of which the last thing that was asked of their forge is that they wait in its own queue.
+func queuedAtForge(actions []fleet.ActionRecord) map[string]bool {
+	newest, queued := map[string]fleet.Instant{}, map[string]bool{}
+	for n := range actions { // their order says nothing
+		a := &actions[n]
+		if id := a.For.Subject.Name; (a.Do == AskForge || a.Do == LeaveForge) && a.Result != nil && a.Result.Status == fleet.ResultDone && !a.PlannedAt.Before(newest[id]) {
+			newest[id], queued[id] = a.PlannedAt, a.Do == AskForge && a.Result.Merge != nil && a.Result.Merge.Commit == ""
+		}
+	}
+	for id, is := range queued {
+		if !is {
+			delete(queued, id)
+		}
+	}
+	return queued
 }

@@ -31,6 +31,9 @@ func (x *Action) deed(a fleet.Action, t target, p Project) (deed, error) {
 	if x.do == MergePull {
 		return x.mergingPull(a, t, p)
 	}
+	if x.do == DequeuePull {
+		return &dequeuing{writer: p.Writer, number: t.number}, nil
+	}
 	if x.do == Comment {
 		text := strings.TrimSpace(fleet.Redact(fleet.Text(a.Text)))
 		if text == "" {

@@ -34,11 +34,12 @@ const (
 	ReopenIssue = "reopen-issue"
 	ClosePull   = "close-pull"
 	MergePull   = "merge-pull"
+	DequeuePull = "dequeue-pull"
 )
 
 // Names lists them.
 func Names() []string {
-	return []string{Comment, Label, Assign, CloseIssue, ReopenIssue, ClosePull, MergePull}
+	return []string{Comment, Label, Assign, CloseIssue, ReopenIssue, ClosePull, MergePull, DequeuePull}
 }
 
 // looker looks at one repository at the instant of acting. number is that of an
@@ -60,6 +61,8 @@ type writer interface {
 	Open(ctx context.Context, number int, on bool) (done bool, err error)
 	// Merge merges a pull request at its head, or has it wait in the forge's own queue.
 	Merge(ctx context.Context, number int, head string) (forge.Merged, error)
+	// LeaveQueue takes it out of that.
+	LeaveQueue(ctx context.Context, number int) error
 }
 
 // Writer is both.

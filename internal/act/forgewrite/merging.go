@@ -35,7 +35,7 @@ func (x *Action) mergingPull(a fleet.Action, t target, p Project) (deed, error) 
 
 // left: what is open still has the head that was seen, and its queue still wants it.
 func (d *mergingPull) left(ctx context.Context, now forge.Issue) (bool, error) {
-	if d.answer != nil && (!now.Open || d.answer.Commit == "") {
+	if !now.Open || d.answer != nil && d.answer.Commit == "" {
 		return false, nil
 	}
 	switch head, err := d.writer.Head(ctx, d.number); {
@@ -52,6 +52,9 @@ func (d *mergingPull) left(ctx context.Context, now forge.Issue) (bool, error) {
 	}
 	return true, nil
 }
+
+// moves says that what is closed already is no obstacle to it: somebody has merged it.
+func (d *mergingPull) moves() {}
 
 // do asks: the forge compares the head itself, and refuses another.
 func (d *mergingPull) do(ctx context.Context) error {
@@ -76,3 +79,25 @@ func (r *run) Merged() *fleet.MergeOutcome {
 	}
 	return nil
 }
+
+// dequeuing takes a pull request out of the forge's own queue. It is asked at any rate: that it is in it no list of a forge says.
+type dequeuing struct {
+	writer Writer
+	number int
+	done   bool
+}
+
+func (d *dequeuing) left(_ context.Context, now forge.Issue) (bool, error) {
+	return now.Open && !d.done, nil
+}
+
+// moves says that what is closed already is no obstacle to it.
+func (d *dequeuing) moves() {}
+
+func (d *dequeuing) do(ctx context.Context) error {
+	err := d.writer.LeaveQueue(ctx, d.number)
+	d.done = err == nil
+	return err
+}
+
+func (d *dequeuing) effect() string { return "it is not in the forge's own merge queue" }

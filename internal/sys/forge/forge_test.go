@@ -26,6 +26,7 @@ type world struct {
 	reader forge.Reader
 	pulls  forge.Reader // of which numbers are those of pull requests
 	writer *forge.Writer
+	merger *forge.Writer // of which numbers are those of pull requests
 }
 
 func newWorld(t *testing.T, kind string) *world {
@@ -42,6 +43,9 @@ func newWorld(t *testing.T, kind string) *world {
 	}
 	o.Pulls = true
 	if w.pulls, err = forge.New(o); err != nil {
+		t.Fatal(err)
+	}
+	if w.merger, err = forge.NewWriter(o); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -50,6 +50,8 @@ type Changer interface {
 	// Merge merges an open pull request while its head is the one that is named, and nothing that the repository asks for
 	// is wanting; where its target has a queue of the forge's own, it waits in that.
 	Merge(ctx context.Context, number int, head string) (Merged, error)
+	// LeaveQueue takes a pull request out of the forge's own queue, where it is in that.
+	LeaveQueue(ctx context.Context, number int) error
 }
 
 // Comment is what was written under an issue.

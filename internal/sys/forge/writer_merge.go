@@ -2,13 +2,17 @@ package forge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"code.gitea.io/sdk/gitea"
 	"github.com/google/go-github/v84/github"
+
+	"custos/internal/sys/httpjson"
 )
 
 // Merge merges a pull request while its head is the one that is named, or has it wait in the forge's own queue. It is never
@@ -20,6 +24,11 @@ func (w *Writer) Merge(ctx context.Context, number int, head string) (Merged, er
 	}
 	m, err := w.changer.Merge(ctx, number, head)
 	return m, wrap("merge", number, err)
+}
+
+// LeaveQueue takes a pull request out of the forge's own queue, where it is in that.
+func (w *Writer) LeaveQueue(ctx context.Context, number int) error {
+	return wrap("take out of the queue", number, w.changer.LeaveQueue(ctx, number))
 }
 
 // longestRefusal is how much of what a forge says is passed on, in bytes.
@@ -51,12 +60,8 @@ func (t *tea) Merge(ctx context.Context, number int, head string) (Merged, error
 	if style == "" { // a Forgejo before 1.17 tells none
 		style = gitea.MergeStyleMerge
 	}
-	_, resp, err = c.MergePullRequest(t.owner, t.name, int64(number), gitea.MergePullRequestOption{Style: style, HeadCommitId: head})
-	if resp != nil && resp.StatusCode/100 != 2 {
-		return Merged{}, teaRefusal(resp, err)
-	}
-	if err != nil {
-		return Merged{}, fault(plainOf(resp), err)
+	if err := t.merge(ctx, number, string(style), head); err != nil {
+		return Merged{}, err
 	}
 	p, resp, err := c.GetPullRequest(t.owner, t.name, int64(number))
 	if err != nil {
@@ -68,12 +73,20 @@ func (t *tea) Merge(ctx context.Context, number int, head string) (Merged, error
 	return Merged{Commit: *p.MergedCommitID}, nil
 }
 
-// teaRefusal has the server's message, which the SDK gives as its error's text where it reads the answer.
-func teaRefusal(resp *gitea.Response, err error) error {
-	if err == nil {
-		return &Error{Status: resp.StatusCode}
+// merge asks without the SDK, which does not read why a server refuses.
+func (t *tea) merge(ctx context.Context, number int, style, head string) error {
+	where := fmt.Sprintf("%s/api/v1/repos/%s/%s/pulls/%d/merge", t.url, url.PathEscape(t.owner), url.PathEscape(t.name), number)
+	req, err := httpjson.Request(ctx, http.MethodPost, where, map[string]string{"Do": style, "head_commit_id": head})
+	if err != nil {
+		return err
 	}
-	return refusal(resp.StatusCode, err.Error())
+	resp, body, err := httpjson.Ask(t.http, req, maxComment)
+	if resp != nil && resp.StatusCode/100 != 2 {
+		var said struct{ Message string }
+		_ = json.Unmarshal(body, &said) // what is none says nothing
+		return refusal(resp.StatusCode, said.Message)
+	}
+	return err
 }
 
 // Merge merges by the first of the methods that the repository allows; where its target has a merge queue, which GitHub says by
@@ -111,13 +124,23 @@ func hubMethod(r *github.Repository) string {
 
 // enqueue puts a pull request into the merge queue of its target, which only GraphQL can.
 func (h *hub) enqueue(ctx context.Context, number int, head string) error {
+	return h.queued(ctx, number, "already in the", "mutation($input: EnqueuePullRequestInput!) { enqueuePullRequest(input: $input) { clientMutationId } }",
+		func(id string) map[string]any { return map[string]any{"pullRequestId": id, "expectedHeadOid": head} })
+}
+
+// LeaveQueue implements Changer.
+func (h *hub) LeaveQueue(ctx context.Context, number int) error {
+	return h.queued(ctx, number, "not in the queue", "mutation($input: DequeuePullRequestInput!) { dequeuePullRequest(input: $input) { clientMutationId } }",
+		func(id string) map[string]any { return map[string]any{"id": id} })
+}
+
+// queued asks for a change of the queue; a refusal that says so means that nothing is to be done.
+func (h *hub) queued(ctx context.Context, number int, done, mutation string, input func(id string) map[string]any) error {
 	p, resp, err := h.c.PullRequests.Get(ctx, h.owner, h.name, number)
 	if err != nil {
 		return fault(hubOf(resp), err)
 	}
-	const mutation = `mutation($input: EnqueuePullRequestInput!) { enqueuePullRequest(input: $input) { mergeQueueEntry { state } } }`
-	ask := map[string]any{"query": mutation, "variables": map[string]any{"input": map[string]any{"pullRequestId": p.GetNodeID(), "expectedHeadOid": head}}}
-	req, err := h.c.NewRequest(http.MethodPost, h.graph(), ask)
+	req, err := h.c.NewRequest(http.MethodPost, h.graph(), map[string]any{"query": mutation, "variables": map[string]any{"input": input(p.GetNodeID())}})
 	if err != nil {
 		return err
 	}
@@ -126,12 +149,15 @@ func (h *hub) enqueue(ctx context.Context, number int, head string) error {
 		return fault(hubOf(resp), err)
 	}
 	for _, e := range out.Errors {
-		if !strings.Contains(e.Message, "already in the queue") && !strings.Contains(e.Message, "already in the merge queue") {
+		if !strings.Contains(e.Message, done) {
 			return refusal(http.StatusMethodNotAllowed, e.Message)
 		}
 	}
 	return nil
 }
+
+// LeaveQueue implements Changer: a Gitea has no queue of its own.
+func (t *tea) LeaveQueue(context.Context, int) error { return nil }
 
 // graph is where GraphQL is asked, from where REST is: beside /api/v3/ of an Enterprise Server.
 func (h *hub) graph() string {

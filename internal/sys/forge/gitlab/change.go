@@ -145,3 +145,8 @@ func (l *lab) Merge(ctx context.Context, number int, head string) (forge.Merged,
 	}
 	return forge.Merged{Commit: cmp.Or(m.Merge, m.Squash, m.SHA)}, nil // fast-forward: neither is told
 }
+
+// LeaveQueue takes a merge request off a merge train. What there is not to cancel GitLab answers with 201, or 406 within.
+func (l *lab) LeaveQueue(ctx context.Context, number int) error {
+	return l.ask(ctx, http.MethodPost, l.project+l.thing(number)+"/cancel_merge_when_pipeline_succeeds", nil, nil)
+}

@@ -1,0 +1,135 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/ledger"
+)
+
+// greenPull is the pull request of an item called mq1, whose checks have passed.
+func greenPull() fleet.PullRequest {
+	return fleet.PullRequest{Name: "shop!7", Project: "shop", Number: 7, Owner: fleet.OwnerConfigured, Base: "main", Branch: "b-mq1", Head: "c-mq1", Age: fleet.Known(fleet.Duration(time.Hour)),
+		Checks: fleet.Known("success"), Conflict: fleet.Known(false), Review: fleet.Known("none")}
+}
+
+var forgeQueue = fleet.MergeQueue{Name: "q", Project: "shop", Target: "main", Mode: fleet.MergeForge}
+
+// An item is merged by its forge once all that is asked of its pull request is seen to be so; it finds that by its branch, at its
+// commit. What is not seen neither merges nor fails it.
+func TestSeeAtForge(t *testing.T) {
+	type look struct {
+		waits, closed string
+		stuck         fleet.MergeState
+		unseen        bool
+	}
+	for name, c := range map[string]struct {
+		change func(*fleet.PullRequest, *fleet.Snapshot)
+		want   look
+	}{
+		"green":             {func(*fleet.PullRequest, *fleet.Snapshot) {}, look{}},
+		"a draft":           {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Draft = true }, look{waits: "shop!7 is a draft"}},
+		"no checks":         {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Checks = fleet.Known("none") }, look{waits: "shop!7 has no checks"}},
+		"pending":           {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Checks = fleet.Known("pending") }, look{waits: "the checks of shop!7 are pending"}},
+		"checks unknown":    {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Checks = fleet.Unknown[string]("timeout") }, look{waits: "shop!7 is seen, but not its checks", unseen: true}},
+		"conflict unknown":  {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Conflict = fleet.Unknown[bool]("checking") }, look{waits: "it is not seen whether", unseen: true}},
+		"review asked for":  {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Review = fleet.Known("requested") }, look{waits: "shop!7 waits for the review"}},
+		"changes requested": {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Review = fleet.Known("changes requested") }, look{waits: "shop!7 has changes requested"}},
+		"failed": {func(p *fleet.PullRequest, _ *fleet.Snapshot) {
+			p.Checks, p.Failed = fleet.Known("failure"), []string{"ci"}
+		}, look{waits: "the checks", stuck: fleet.MergeFailed}},
+		"conflict":           {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Conflict = fleet.Known(true) }, look{stuck: fleet.MergeConflict}},
+		"at another commit":  {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Head = "c2" }, look{waits: "no pull request of b-mq1"}},
+		"into another":       {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Base = "next" }, look{waits: "no pull request of b-mq1"}},
+		"of another project": {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Project = "bank" }, look{waits: "no pull request of b-mq1"}},
+		"blind":              {func(_ *fleet.PullRequest, s *fleet.Snapshot) { s.Forge.Status = fleet.StatusUnknown }, look{waits: "its tracker is not seen now", unseen: true}},
+	} {
+		s, p := shopSeen(), greenPull()
+		c.change(&p, &s)
+		s.Forge.Value.Pulls = []fleet.PullRequest{p}
+		got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, mergeItem("mq1"))
+		if !strings.HasPrefix(got.Now.Waits, c.want.waits) || c.want.waits == "" && got.Now.Waits != "" || got.Closed != c.want.closed || got.Stuck.State != c.want.stuck || got.Now.Unseen != c.want.unseen || got.Merged {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// What was added as a pull request is that, at the head that it has now, and is over with it.
+func TestAnItemIsItsPullRequest(t *testing.T) {
+	named := mergeItem("mq1", func(i *fleet.MergeItem) { i.Work = []fleet.Ref{"shop!7"} })
+	s, p := shopSeen(), greenPull()
+	p.Head = "c2"
+	s.Forge.Value.Pulls = []fleet.PullRequest{p}
+	if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, named); got.Now.Commit != "c2" || got.Pull != "shop!7" {
+		t.Errorf("%+v", got)
+	}
+	for merged, want := range map[bool]string{true: "", false: "shop!7 was closed, and not merged"} {
+		s.Forge.Value.Pulls, s.Forge.Value.Ended = nil, []fleet.EndedPull{{Name: "shop!7", Merged: merged, Ended: fleet.Known(fleet.Duration(time.Hour))}}
+		if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, named); got.Merged != merged || got.Closed != want {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// What conflicted, or failed, waits again when its pull request is seen to be all right; not what a review has blocked.
+func TestWhatWasStuckWaitsAgain(t *testing.T) {
+	s, p := shopSeen(), greenPull()
+	s.Forge.Value.Pulls = []fleet.PullRequest{p}
+	for why, want := range map[string]fleet.MergeState{"the checks failed": fleet.MergeWaiting, fleet.MergeBlocked + "w9": fleet.MergeFailed} {
+		i := mergeItem("mq1", func(i *fleet.MergeItem) { i.State, i.Why = fleet.MergeFailed, why })
+		if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, i); got.Now.State != want {
+			t.Errorf("%s: %+v", why, got.Now)
+		}
+	}
+}
+
+// A forge is asked to merge one item at a time, in their order, and none while the queue is held or what it was asked is not seen
+// to be done; what waits in its own queue keeps nobody waiting, and leaves that when it is not to be merged any more.
+func TestNextAtForge(t *testing.T) {
+	two := mergeItem("mq2", func(i *fleet.MergeItem) { i.Work, i.Priority, i.At = []fleet.Ref{"shop!8"}, fleet.P1, mergeNoon })
+	one := mergeItem("mq1", func(i *fleet.MergeItem) { i.Work, i.At = []fleet.Ref{"shop!7"}, mergeNoon })
+	s, p, o := shopSeen(), greenPull(), greenPull()
+	o.Name, o.Number, o.Branch, o.Head = "shop!8", 8, "b-mq2", "c-mq2"
+	s.Forge.Value.Pulls = []fleet.PullRequest{p, o}
+	past := fleet.Past{Records: fleet.Records{Merges: []fleet.MergeItem{one, two}}}
+	next := func() string {
+		if i, pull := ledger.NewMergeBook(forgeQueue, past, s.At).NextAtForge(past, s); i != nil {
+			return i.ID + " " + pull.Name
+		}
+		return ""
+	}
+	leaves := func() string {
+		if i, _ := ledger.NewMergeBook(forgeQueue, past, s.At).ToDequeue(past, s); i != nil {
+			return i.ID
+		}
+		return ""
+	}
+	if got := next(); got != "mq2 shop!8" {
+		t.Errorf("first %q", got)
+	}
+	asked := fleet.ActionRecord{Action: fleet.Action{Do: ledger.AskForge, For: fleet.AlertKey{Subject: fleet.Subject{Kind: fleet.KindMerge, Name: "mq2"}}}, Stage: fleet.StageStarted, PlannedAt: s.At}
+	past.Actions = []fleet.ActionRecord{asked}
+	if got := next(); got != "" {
+		t.Errorf("while it is asked: %q", got)
+	}
+	past.Actions[0].Stage, past.Actions[0].Result = fleet.StageEnded, &fleet.Result{Status: fleet.ResultDone, Ended: s.At, Merge: &fleet.MergeOutcome{Commit: "m"}}
+	past.Records.Merges[1].Waits = "its forge was asked to merge shop!8"
+	if got := next(); got != "" {
+		t.Errorf("before its merge is seen: %q", got)
+	}
+	past.Actions[0].Result.Merge.Commit = ""
+	if got := next(); got != "mq1 shop!7" || leaves() != "" {
+		t.Errorf("beside the forge's own queue: %q, leaves %q", got, leaves())
+	}
+	past.Records.MergeHolds = []fleet.MergeHold{{Head: fleet.Head{Key: "q"}, Queue: "q", Held: true, Why: "release day", By: "ann"}}
+	if got := next(); got != "" || leaves() != "mq2" {
+		t.Errorf("while it is held: %q, leaves %q", got, leaves())
+	}
+	left := asked
+	left.Do, left.Stage, left.PlannedAt, left.Result = ledger.LeaveForge, fleet.StageEnded, s.At.Add(time.Second), &fleet.Result{Status: fleet.ResultDone}
+	if past.Actions = append(past.Actions, left); leaves() != "" {
+		t.Errorf("it leaves once: %q", leaves())
+	}
+}
