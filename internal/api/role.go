@@ -28,8 +28,10 @@ type Role struct {
 	Heartbeat  string   `json:"heartbeat,omitempty"`
 	MaySpawn   []string `json:"may_spawn,omitempty"`
 	Max        int      `json:"max,omitempty"`
-	Ends       string   `json:"ends,omitempty"`   // merged: work of its agents is closed by its merge
-	Agents     []string `json:"agents,omitempty"` // that have it now
+	Ends       string   `json:"ends,omitempty"`        // merged: work of its agents is closed by its merge
+	Policy     string   `json:"policy,omitempty"`      // what the calls of an agent of it would be judged by
+	PolicyFrom string   `json:"policy_from,omitempty"` // the key of custos.toml that names it
+	Agents     []string `json:"agents,omitempty"`      // that have it now
 }
 
 // RoleList is the roles there are.
@@ -46,6 +48,9 @@ type RoleDraft struct {
 	Spawn  SpawnRequest `json:"spawn"`
 	Branch string       `json:"branch,omitempty"`
 	Prompt string       `json:"prompt"`
+	// Policy is what its calls would be judged by, and PolicyFrom the key of custos.toml that names it.
+	Policy     string `json:"policy,omitempty"`
+	PolicyFrom string `json:"policy_from,omitempty"`
 }
 
 // SlingRequest hands work out: to a new agent of a role, or to one that there is.

@@ -44,6 +44,7 @@ type roleSection struct {
 	Ends      string   `toml:"ends" is:"|merged"`          // "merged": its work is closed by its merge, not by its word
 	Takes     string   `toml:"takes" is:"|ready|returned"` // work of it that Custos hands out by itself: all, or what was given back
 	Tries     int      `toml:"tries" is:"1..20"`           // how often one piece of work is handed out by Custos; 3
+	Policy    string   `toml:"policy" is:"name"`           // what calls of its agents are judged by; see ReadPolicies
 }
 
 // RolePresets are the roles that come with Custos, sorted by name.

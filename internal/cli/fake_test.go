@@ -186,7 +186,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Posts: posts{}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, UsageFaults: w.usageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Turned: w.Turned, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Merges: oneQueue{}, Roles: []fleet.Role{{Name: "builder", Kind: "claude", Repo: "/src/shop", Project: "shop", Prompt: "Do {{work}}: {{title}}"}}, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Posts: posts{}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, UsageFaults: w.usageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Turned: w.Turned, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Merges: oneQueue{}, Roles: []fleet.Role{{Name: "builder", Kind: "claude", Repo: "/src/shop", Project: "shop", Prompt: "Do {{work}}: {{title}}"}}, RoleBook: roleBook{}, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) options() server.Options {
@@ -231,6 +231,16 @@ func (w *world) status(context.Context) api.Status {
 		return api.Status{Version: "1.2.3", Mode: "observe", State: w.state, Notes: []string{}}
 	}
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
+}
+
+// roleBook has a policy for builders.
+type roleBook struct{}
+
+func (roleBook) Policy(role string) (name, key string) {
+	if role == "builder" {
+		return "read-only", "role.builder.policy"
+	}
+	return "", ""
 }
 
 // noBudgets is of a fleet that may spend what it likes.

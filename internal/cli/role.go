@@ -55,15 +55,23 @@ func writeRole(p *page, r api.Role) {
 	}
 	p.head(flat(r.Name), flat(state))
 	p.known([][2]string{{"What", r.What}, {"Preset", r.Preset}, {"Kind", r.Kind}, {"Command", strings.Join(r.Argv, " ")}, {"Worktree of", r.Repo}, {"Folder", r.Dir}, {"Project", r.Project}, {"Account", r.Account},
-		{"May start", strings.Join(r.MaySpawn, ", ")}, {"At most", number(r.Max)}, {"Its work ends", r.Ends}, {"Agents", strings.Join(r.Agents, ", ")}})
+		{"May start", strings.Join(r.MaySpawn, ", ")}, {"At most", number(r.Max)}, {"Its work ends", r.Ends}, {"Policy", withKey(r.Policy, r.PolicyFrom)}, {"Agents", strings.Join(r.Agents, ", ")}})
 	p.text(0, r.Prompt)
+}
+
+// withKey is a value with the key of custos.toml that says it; "" where there is none.
+func withKey(value, key string) string {
+	if value == "" {
+		return ""
+	}
+	return value + " (" + key + ")"
 }
 
 func writeDraft(p *page, d api.RoleDraft) {
 	s := d.Spawn
 	p.head(flat(d.Agent), "an agent of role "+flat(d.Role))
 	p.known([][2]string{{"Kind", s.Kind}, {"Command", strings.Join(s.Argv, " ")}, {"Worktree of", s.Repo}, {"Branch", d.Branch}, {"Folder", s.Dir}, {"Project", s.Project}, {"Task", s.Task}, {"Account", s.Account},
-		{"Variables", strings.Join(s.Env, ", ")}})
+		{"Variables", strings.Join(s.Env, ", ")}, {"Policy", withKey(d.Policy, d.PolicyFrom)}})
 	p.text(0, d.Prompt)
 }
 

@@ -26,6 +26,12 @@ func slings() Noun {
 	return Noun{"slings", []Verb{{Name: "add", Access: Author, Do: given((*Control).sling)}}}
 }
 
+// RoleBook is what custos.toml says of roles beside their own sections.
+type RoleBook interface {
+	// Policy is what calls of agents of a role are judged by, and the key that says so; "" each for none.
+	Policy(role string) (name, key string)
+}
+
 // role finds a role of custos.toml; nil when there is none.
 func (c *Control) role(name string) *fleet.Role {
 	return fleet.Find(c.Roles, func(r *fleet.Role) bool { return r.Name == name && name != "" })
@@ -35,17 +41,23 @@ func (c *Control) roleList(ctx context.Context, _ Call) (api.RoleList, error) {
 	all, err := c.Registry(ctx)
 	out := api.RoleList{At: c.Now().Wall.UTC(), Roles: []api.Role{}, Next: []api.Hint{}}
 	for _, r := range c.Roles {
-		out.Roles = append(out.Roles, view.Role(r, true, all))
+		out.Roles = append(out.Roles, c.roleView(r, true, all))
 	}
 	for _, r := range c.Presets {
 		if c.role(r.Name) == nil {
-			out.Roles = append(out.Roles, view.Role(r, false, all))
+			out.Roles = append(out.Roles, c.roleView(r, false, all))
 		}
 	}
 	if len(c.Roles) == 0 {
 		out.Next = append(out.Next, api.Hint{Command: "custos help roles.md", What: "how a role is configured"})
 	}
 	return out, err
+}
+
+func (c *Control) roleView(r fleet.Role, configured bool, all []fleet.Registration) api.Role {
+	v := view.Role(r, configured, all)
+	v.Policy, v.PolicyFrom = c.RoleBook.Policy(r.Name)
+	return v
 }
 
 func (c *Control) roleShown(ctx context.Context, call Call) (api.Role, error) {
@@ -82,7 +94,8 @@ func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, erro
 		return api.RoleDraft{}, Illegal(err)
 	}
 	reg := ledger.RoleStart(r, ledger.Work(past.Records, fleet.Ref(work)), nil, nil, past)
-	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: reg.Prompt, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
+	policy, from := c.RoleBook.Policy(r.Name)
+	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: reg.Prompt, Policy: policy, PolicyFrom: from, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
 		Task: reg.Task, Account: reg.Account, Dir: reg.Dir, Repo: reg.Repo, Worktree: reg.Repo != "", Headless: reg.Where == fleet.WhereHeadless, Restart: string(reg.Restart), Standing: reg.Standing, MemoryMax: reg.MemoryMax}}, nil
 }
 

@@ -30,9 +30,19 @@ func newOffice(t *testing.T, roles ...fleet.Role) *office {
 	}
 	t.Cleanup(func() { st.Close() })
 	o := &office{st: st, at: fleet.Instant{Wall: time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)}}
-	o.Control = &Control{Records: o, Orders: o, Roles: roles, Now: func() fleet.Instant { return o.at },
+	o.Control = &Control{Records: o, Orders: o, Roles: roles, RoleBook: roleBook{}, Now: func() fleet.Instant { return o.at },
 		Registry: func(context.Context) ([]fleet.Registration, error) { return o.regs, nil }}
 	return o
+}
+
+// roleBook has a policy for readers.
+type roleBook struct{}
+
+func (roleBook) Policy(role string) (name, key string) {
+	if role == "reader" {
+		return "read-only", "role.reader.policy"
+	}
+	return "", ""
 }
 
 func (o *office) Seen(ctx context.Context) (fleet.Past, fleet.Snapshot, error) {
