@@ -32,6 +32,45 @@ type Role struct {
 	Policy     string   `json:"policy,omitempty"`      // what the calls of an agent of it would be judged by
 	PolicyFrom string   `json:"policy_from,omitempty"` // the key of custos.toml that names it
 	Agents     []string `json:"agents,omitempty"`      // that have it now
+	// What follows is said of one role alone: what says each key (custos.toml with its line, or a preset), the budgets
+	// that count its agents, and those agents.
+	From    map[string]string `json:"from,omitempty"`
+	Budgets []RoleBudget      `json:"budgets,omitempty"`
+	Having  []RoleAgent       `json:"having,omitempty"`
+	Next    []Hint            `json:"next,omitempty"`
+}
+
+// RoleBudget is a budget that counts agents of a role.
+type RoleBudget struct {
+	Name   string `json:"name"`
+	Scope  string `json:"scope"`
+	Of     string `json:"of,omitempty"`
+	Window string `json:"window"`
+	Limits string `json:"limits"`
+}
+
+// RoleAgent is an agent that has a role.
+type RoleAgent struct {
+	Agent string `json:"agent"`
+	// State is same (it was started with what the role says now), drift, or unknown: it was started before that was kept.
+	State string   `json:"state"`
+	Drift []string `json:"drift,omitempty"` // what is otherwise: role (its section), policy
+}
+
+// RoleFinding is what is wrong or doubtful with a role.
+type RoleFinding struct {
+	Role string `json:"role"`
+	Key  string `json:"key"`  // of its section
+	Note bool   `json:"note"` // it may be meant so
+	What string `json:"what"`
+	Line string `json:"line,omitempty"` // custos.toml with the line of that key; empty where a preset says it, or nothing does
+}
+
+// RoleFindings is what is wrong or doubtful with roles.
+type RoleFindings struct {
+	Roles    int           `json:"roles"` // that were looked at
+	Findings []RoleFinding `json:"findings"`
+	Next     []Hint        `json:"next"`
 }
 
 // RoleList is the roles there are.
@@ -76,6 +115,11 @@ func (c *Client) Roles(ctx context.Context) (RoleList, error) {
 // Role returns one role.
 func (c *Client) Role(ctx context.Context, name string) (Role, error) {
 	return get[Role](ctx, c, "/v1/roles/"+url.PathEscape(name))
+}
+
+// LintRoles returns what is wrong or doubtful with one role of custos.toml, or with all for "".
+func (c *Client) LintRoles(ctx context.Context, role string) (RoleFindings, error) {
+	return get[RoleFindings](ctx, c, "/v1/role-findings?"+url.Values{"role": {role}}.Encode())
 }
 
 // DraftRole returns what an agent of a role would be started with.

@@ -58,6 +58,7 @@ func TestRoleMistakes(t *testing.T) {
 		`custos.toml:3: [role.x] may_spawn: there is no role "scot", did you mean`:    "[role.x]\nkind = 'claude'\nmay_spawn = ['scot']",
 		`custos.toml:3: [role.x] prompt: there is no {{wrok}}`:                        "[role.x]\nkind = 'claude'\nprompt = 'do {{wrok}}'",
 		`want repo, of which each agent has a worktree, or dir`:                       "[role.x]\nkind = 'claude'\nrepo = '/a'\ndir = '/b'",
+		`custos.toml:3: [role.x] max: 0 is not between 1 and 1000`:                    "[role.x]\nkind = 'claude'\nmax = 0",
 		`unknown key "knd" in [role.x], did you mean "kind"?`:                         "[role.x]\nknd = 'claude'",
 	} {
 		_, err := Roles(loaded(t, text), kinds)

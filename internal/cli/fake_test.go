@@ -243,6 +243,12 @@ func (roleBook) Policy(role string) (name, key string) {
 	return "", ""
 }
 
+func (roleBook) Line(role, key string) string {
+	return map[string]string{"kind": "custos.toml:2", "repo": "custos.toml:3", "project": "custos.toml:4"}[key]
+}
+func (roleBook) Untold(fleet.Role) string { return "" }
+func (roleBook) Gone(fleet.Role) string   { return "" }
+
 // noBudgets is of a fleet that may spend what it likes.
 type noBudgets struct{}
 

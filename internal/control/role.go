@@ -4,16 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/view"
 )
 
-// roles are looked at by anyone.
-func roles() Noun {
+// ofRoles are looked at by anyone.
+func ofRoles() Noun {
 	return Noun{"roles", []Verb{
 		{Name: "list", Do: asks((*Control).roleList)},
 		{Name: "show", Do: asks((*Control).roleShown)},
@@ -24,12 +22,6 @@ func roles() Noun {
 // slings are given by a person, and by an agent for one below itself.
 func slings() Noun {
 	return Noun{"slings", []Verb{{Name: "add", Access: Author, Do: given((*Control).sling)}}}
-}
-
-// RoleBook is what custos.toml says of roles beside their own sections.
-type RoleBook interface {
-	// Policy is what calls of agents of a role are judged by, and the key that says so; "" each for none.
-	Policy(role string) (name, key string)
 }
 
 // role finds a role of custos.toml; nil when there is none.
@@ -54,30 +46,13 @@ func (c *Control) roleList(ctx context.Context, _ Call) (api.RoleList, error) {
 	return out, err
 }
 
-func (c *Control) roleView(r fleet.Role, configured bool, all []fleet.Registration) api.Role {
-	v := view.Role(r, configured, all)
-	v.Policy, v.PolicyFrom = c.RoleBook.Policy(r.Name)
-	return v
-}
-
-func (c *Control) roleShown(ctx context.Context, call Call) (api.Role, error) {
-	l, err := c.roleList(ctx, call)
-	if err != nil {
-		return api.Role{}, err
-	}
-	if i := slices.IndexFunc(l.Roles, func(r api.Role) bool { return r.Name == call.ID }); i >= 0 {
-		return l.Roles[i], nil
-	}
-	return api.Role{}, missing("role", call.ID, each(l.Roles, func(r api.Role) string { return r.Name }), "custos role list")
-}
-
 // roleOffer is what an agent of a role would be started with, for a piece of work or for none: it is made
 // as sling makes it.
 func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, error) {
 	if c.role(call.ID) == nil {
 		_, err := c.roleShown(ctx, call)
 		if err == nil {
-			err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot draft an agent of role %s: custos.toml has no [role.%s]: it is a preset", call.ID, call.ID), Hint: "custos help roles.md"}
+			err = presetOnly("draft an agent of role "+call.ID, call.ID)
 		}
 		return api.RoleDraft{}, err
 	}
@@ -97,6 +72,11 @@ func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, erro
 	policy, from := c.RoleBook.Policy(r.Name)
 	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: reg.Prompt, Policy: policy, PolicyFrom: from, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
 		Task: reg.Task, Account: reg.Account, Dir: reg.Dir, Repo: reg.Repo, Worktree: reg.Repo != "", Headless: reg.Where == fleet.WhereHeadless, Restart: string(reg.Restart), Standing: reg.Standing, MemoryMax: reg.MemoryMax}}, nil
+}
+
+// presetOnly refuses what a role needs its section for.
+func presetOnly(what, role string) error {
+	return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s: custos.toml has no [role.%s]: it is a preset", what, role), Hint: "custos help roles.md"}
 }
 
 // asRole is a spawn with what it does not say itself as its role says, where custos.toml has that
