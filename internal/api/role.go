@@ -31,6 +31,7 @@ type Role struct {
 	Ends       string   `json:"ends,omitempty"`        // merged: work of its agents is closed by its merge
 	Policy     string   `json:"policy,omitempty"`      // what the calls of an agent of it would be judged by
 	PolicyFrom string   `json:"policy_from,omitempty"` // the key of custos.toml that names it
+	Context    []string `json:"context,omitempty"`     // files with its standing instructions
 	Agents     []string `json:"agents,omitempty"`      // that have it now
 	// What follows is said of one role alone: what says each key (custos.toml with its line, or a preset), the budgets
 	// that count its agents, and those agents.
@@ -90,6 +91,10 @@ type RoleDraft struct {
 	// Policy is what its calls would be judged by, and PolicyFrom the key of custos.toml that names it.
 	Policy     string `json:"policy,omitempty"`
 	PolicyFrom string `json:"policy_from,omitempty"`
+	// Context is its standing instructions as they are now, without secrets; ContextArgs are the arguments by which it is told of the file
+	// with them ({file}). Without such arguments they stand in Prompt already.
+	Context     string   `json:"context,omitempty"`
+	ContextArgs []string `json:"context_args,omitempty"`
 }
 
 // SlingRequest hands work out: to a new agent of a role, or to one that there is.

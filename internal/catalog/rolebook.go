@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"custos/internal/act/agentrun"
 	"custos/internal/agent"
 	"custos/internal/config"
 	"custos/internal/fleet"
@@ -28,6 +29,38 @@ func (b RoleBook) Line(role, key string) string {
 		if e.Key == "role."+role+"."+key && e.Line > 0 {
 			return fmt.Sprintf("%s:%d", filepath.Base(b.Config.File), e.Line)
 		}
+	}
+	return ""
+}
+
+// contexts are the files with the standing instructions of each role.
+func contexts(cfg config.Config, kinds *agent.Kinds) (func(role string) []string, error) {
+	roles, err := Roles(cfg, kinds)
+	of := map[string][]string{}
+	for _, r := range roles {
+		of[r.Name] = r.Context
+	}
+	return func(role string) []string { return of[role] }, err
+}
+
+// Context is what an agent of a role with that first prompt would be given now: its standing instructions, "" for none, the
+// arguments that name the file with them, and the prompt, which they stand before where there are no such arguments.
+func (b RoleBook) Context(r fleet.Role, prompt string) (text string, args []string, with string, err error) {
+	kind, known := b.Kinds.Get(r.Kind)
+	if len(r.Context) == 0 || !known {
+		return "", nil, prompt, nil
+	}
+	if text, err = agentrun.ReadContext(r.Context); err != nil {
+		return "", nil, prompt, err
+	}
+	args, with = kind.Instructed(r.Headless, text, prompt)
+	return text, args, with, nil
+}
+
+// Unread is why the standing instructions of a role cannot be read; "" where they can, and where it has none.
+func (b RoleBook) Unread(r fleet.Role) string {
+	if _, err := agentrun.ReadContext(r.Context); err != nil {
+		return err.Error()
 	}
 	return ""
 }

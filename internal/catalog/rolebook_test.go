@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,5 +44,36 @@ func TestRoleBook(t *testing.T) {
 		if got := b.Untold(c.r); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.r, got, c.want)
 		}
+	}
+}
+
+// What is shown of standing instructions is what a start reads, by the paths that custos.toml says.
+func TestRoleContext(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("House rules.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := loaded(t, "[role.x]\nkind = 'claude'\ncontext = ['docs/a.md', '~/b.md', '"+dir+"/a.md']\n")
+	roles, err := Roles(cfg, kindsOfTest(t))
+	if err != nil || len(roles) != 1 {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(filepath.Dir(cfg.File), "docs/a.md"), filepath.Join(cfg.Home, "b.md"), filepath.Join(dir, "a.md")}
+	if got := roles[0].Context; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	b := RoleBook{Config: cfg, Kinds: kindsOfTest(t)}
+	if _, _, _, err := b.Context(roles[0], "do"); err == nil || !strings.Contains(err.Error(), "docs/a.md") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	for kind, with := range map[string]string{"claude": "do", "codex": "House rules.\n\ndo"} {
+		text, args, prompt, err := b.Context(fleet.Role{Kind: kind, Context: want[2:]}, "do")
+		if err != nil || text != "House rules." || prompt != with || (len(args) > 0) != (kind == "claude") {
+			t.Errorf("%s: %q, %q, %q, %v", kind, text, args, prompt, err)
+		}
+	}
+	of, err := contexts(cfg, kindsOfTest(t))
+	if err != nil || !slices.Equal(of("x"), want) || of("y") != nil || of("") != nil {
+		t.Errorf("%q, %q, %v", of("x"), of("y"), err)
 	}
 }

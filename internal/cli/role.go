@@ -111,7 +111,7 @@ func writeRole(p *page, r api.Role) {
 	from := func(key, value string) string { return withKey(value, r.From[key]) }
 	p.known([][2]string{{"What", from("what", r.What)}, {"Preset", from("preset", r.Preset)}, {"Kind", from("kind", r.Kind)}, {"Command", from("argv", strings.Join(r.Argv, " "))}, {"Worktree of", from("repo", r.Repo)}, {"Folder", from("dir", r.Dir)},
 		{"Project", from("project", r.Project)}, {"Account", from("account", r.Account)}, {"Variables", from("env", strings.Join(r.Env, ", "))}, {"May start", from("may_spawn", strings.Join(r.MaySpawn, ", "))}, {"At most", from("max", number(r.Max))},
-		{"Its work ends", from("ends", r.Ends)}, {"Policy", withKey(r.Policy, r.PolicyFrom)}})
+		{"Its work ends", from("ends", r.Ends)}, {"Policy", withKey(r.Policy, r.PolicyFrom)}, {"Context", from("context", strings.Join(r.Context, ", "))}})
 	for _, b := range r.Budgets {
 		p.line("  Budget %s: %s of %s, %s", flat(b.Name), flat(b.Limits), flat(strings.TrimSpace(b.Scope+" "+b.Of)), flat(b.Window))
 	}
@@ -149,7 +149,10 @@ func writeDraft(p *page, d api.RoleDraft) {
 	s := d.Spawn
 	p.head(flat(d.Agent), "an agent of role "+flat(d.Role))
 	p.known([][2]string{{"Kind", s.Kind}, {"Command", strings.Join(s.Argv, " ")}, {"Worktree of", s.Repo}, {"Branch", d.Branch}, {"Folder", s.Dir}, {"Project", s.Project}, {"Task", s.Task}, {"Account", s.Account},
-		{"Variables", strings.Join(s.Env, ", ")}, {"Policy", withKey(d.Policy, d.PolicyFrom)}})
+		{"Variables", strings.Join(s.Env, ", ")}, {"Policy", withKey(d.Policy, d.PolicyFrom)}, {"Context by", strings.Join(d.ContextArgs, " ")}})
+	if len(d.ContextArgs) > 0 {
+		p.text(0, d.Context)
+	}
 	p.text(0, d.Prompt)
 }
 

@@ -50,11 +50,7 @@ func (c *Control) roleList(ctx context.Context, _ Call) (api.RoleList, error) {
 // as sling makes it.
 func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, error) {
 	if c.role(call.ID) == nil {
-		_, err := c.roleShown(ctx, call)
-		if err == nil {
-			err = presetOnly("draft an agent of role "+call.ID, call.ID)
-		}
-		return api.RoleDraft{}, err
+		return api.RoleDraft{}, c.unmade(ctx, "draft an agent of", call.ID)
 	}
 	past, _, err := c.Records.Seen(ctx)
 	if err != nil {
@@ -70,13 +66,21 @@ func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, erro
 	}
 	reg := ledger.RoleStart(r, ledger.Work(past.Records, fleet.Ref(work)), nil, nil, past)
 	policy, from := c.RoleBook.Policy(r.Name)
-	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: reg.Prompt, Policy: policy, PolicyFrom: from, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
+	text, args, prompt, err := c.RoleBook.Context(r, reg.Prompt)
+	if err != nil {
+		return api.RoleDraft{}, api.AsBadInput(fmt.Errorf("cannot draft an agent of role %s: %w", r.Name, err))
+	}
+	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: fleet.Redact(prompt), Context: fleet.Redact(text), ContextArgs: args, Policy: policy, PolicyFrom: from, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
 		Task: reg.Task, Account: reg.Account, Dir: reg.Dir, Repo: reg.Repo, Worktree: reg.Repo != "", Headless: reg.Where == fleet.WhereHeadless, Restart: string(reg.Restart), Standing: reg.Standing, MemoryMax: reg.MemoryMax}}, nil
 }
 
-// presetOnly refuses what a role needs its section for.
-func presetOnly(what, role string) error {
-	return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s: custos.toml has no [role.%s]: it is a preset", what, role), Hint: "custos help roles.md"}
+// unmade refuses what a role needs its section for, of one that has none.
+func (c *Control) unmade(ctx context.Context, what, role string) error {
+	_, err := c.roleShown(ctx, Call{ID: role})
+	if err == nil {
+		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s role %s: custos.toml has no [role.%s]: it is a preset", what, role, role), Hint: "custos help roles.md"}
+	}
+	return err
 }
 
 // asRole is a spawn with what it does not say itself as its role says, where custos.toml has that

@@ -18,6 +18,11 @@ type RoleBook interface {
 	Line(role, key string) string
 	// Untold is why agents of a role cannot be given a first prompt; "" where they can.
 	Untold(r fleet.Role) string
+	// Context is what an agent of a role with that first prompt would be given: its standing instructions, the arguments that
+	// name the file with them, and the prompt, which they stand before where there are no such arguments.
+	Context(r fleet.Role, prompt string) (text string, args []string, with string, err error)
+	// Unread is why the standing instructions of a role cannot be read; "" where they can, and where it has none.
+	Unread(r fleet.Role) string
 	// Gone is what of the place of a role is not there; "" for nothing.
 	Gone(r fleet.Role) string
 }
@@ -28,22 +33,20 @@ func roleFindings() Noun {
 }
 
 func (c *Control) roleShown(ctx context.Context, call Call) (api.Role, error) {
-	all, err := c.Registry(ctx)
+	l, err := c.roleList(ctx, call)
 	if err != nil {
 		return api.Role{}, err
 	}
+	i := slices.IndexFunc(l.Roles, func(r api.Role) bool { return r.Name == call.ID })
+	if i < 0 {
+		return api.Role{}, missing("role", call.ID, each(l.Roles, func(r api.Role) string { return r.Name }), "custos role list")
+	}
 	if r := c.role(call.ID); r != nil {
-		return roles.Whole(c.roleView(*r, true, all), *r, c.RoleBook.Line, all, c.Budgets.Limits()), nil
+		all, err := c.Registry(ctx)
+		return roles.Whole(l.Roles[i], *r, c.RoleBook.Line, all, c.Budgets.Limits()), err
 	}
-	if p := fleet.Find(c.Presets, func(p *fleet.Role) bool { return p.Name == call.ID }); p != nil {
-		return c.roleView(*p, false, all), nil
-	}
-	names := slices.Concat(each(c.Roles, roleName), each(c.Presets, roleName))
-	slices.Sort(names)
-	return api.Role{}, missing("role", call.ID, slices.Compact(names), "custos role list")
+	return l.Roles[i], nil
 }
-
-func roleName(r fleet.Role) string { return r.Name }
 
 // roleView is a role with the policy that holds for it.
 func (c *Control) roleView(r fleet.Role, configured bool, all []fleet.Registration) api.Role {
@@ -56,11 +59,7 @@ func (c *Control) roleView(r fleet.Role, configured bool, all []fleet.Registrati
 func (c *Control) roleLint(ctx context.Context, call Call) (api.RoleFindings, error) {
 	one := call.Ask("role")
 	if one != "" && c.role(one) == nil {
-		_, err := c.roleShown(ctx, Call{ID: one})
-		if err == nil {
-			err = presetOnly("lint role "+one, one)
-		}
-		return api.RoleFindings{}, err
+		return api.RoleFindings{}, c.unmade(ctx, "lint", one)
 	}
-	return roles.Lint(one, roles.World{Roles: c.Roles, Presets: c.Presets, Teams: c.Teams, Queues: c.Merges.Queues(), Untold: c.RoleBook.Untold, Gone: c.RoleBook.Gone, Line: c.RoleBook.Line}), nil
+	return roles.Lint(one, roles.World{Roles: c.Roles, Presets: c.Presets, Teams: c.Teams, Queues: c.Merges.Queues(), Untold: c.RoleBook.Untold, Gone: c.RoleBook.Gone, Unread: c.RoleBook.Unread, Line: c.RoleBook.Line}), nil
 }

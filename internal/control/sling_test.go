@@ -48,6 +48,10 @@ func (roleBook) Policy(role string) (name, key string) {
 func (roleBook) Line(role, key string) string {
 	return map[string]string{"kind": "custos.toml:2", "repo": "custos.toml:3", "project": "custos.toml:4"}[key]
 }
+func (roleBook) Context(_ fleet.Role, prompt string) (string, []string, string, error) {
+	return "", nil, prompt, nil
+}
+func (roleBook) Unread(fleet.Role) string { return "" }
 func (roleBook) Untold(fleet.Role) string { return "" }
 func (roleBook) Gone(fleet.Role) string   { return "" }
 

@@ -18,6 +18,7 @@ type World struct {
 	Queues  []fleet.MergeQueue
 	Untold  func(fleet.Role) string // why its agents cannot be given a first prompt; "": they can
 	Gone    func(fleet.Role) string // what of its place is not there; "": nothing
+	Unread  func(fleet.Role) string // why its standing instructions cannot be read; "": they can, or it has none
 	// Line is where a key of a role's section is said, as custos.toml:12; "" where it is not.
 	Line func(role, key string) string
 }
@@ -58,6 +59,9 @@ func Findings(r fleet.Role, w World) (out []api.RoleFinding) {
 			key = "repo"
 		}
 		add(false, key, "%s", why)
+	}
+	if why := w.Unread(r); why != "" {
+		add(false, "context", "no agent of it is started: %s", why)
 	}
 	if by := w.handedOut(r); by != "" && r.Repo == "" && r.Dir == "" {
 		add(false, "repo", "%s hands work out to it, and it names no place: repo, of which each has a worktree, or dir", by)

@@ -26,6 +26,7 @@ func TestRoleFindings(t *testing.T) {
 		teams  []fleet.Team
 		untold string
 		gone   string
+		unread string
 		want   []string // of the first role
 	}{
 		"nothing":             {roles: []fleet.Role{ok}},
@@ -38,6 +39,7 @@ func TestRoleFindings(t *testing.T) {
 		"untold, of nothing":  {roles: []fleet.Role{with(func(r *fleet.Role) { r.Prompt = "" })}, untold: "no way"},
 		"gone":                {roles: []fleet.Role{ok}, gone: "it is gone", want: []string{"repo: it is gone"}},
 		"folder gone":         {roles: []fleet.Role{with(func(r *fleet.Role) { r.Repo, r.Dir = "", "/x" })}, gone: "it is gone", want: []string{"dir: it is gone"}},
+		"unread":              {roles: []fleet.Role{ok}, unread: "it is gone", want: []string{"context: no agent of it is started: it is gone"}},
 		"takes, nowhere":      {roles: []fleet.Role{{Name: "a", Takes: "ready"}}, want: []string{`repo: takes = "ready" hands work out to it, and it names no place: repo, of which each has a worktree, or dir`}},
 		"takes, in a folder":  {roles: []fleet.Role{{Name: "a", Takes: "ready", Dir: "/x"}}},
 		"in a team, nowhere":  {roles: []fleet.Role{{Name: "a"}}, teams: []fleet.Team{{Name: "f", Roles: []string{"a"}}}, want: []string{`repo: [team.f] hands work out to it, and it names no place: repo, of which each has a worktree, or dir`}},
@@ -48,7 +50,7 @@ func TestRoleFindings(t *testing.T) {
 		"merged nowhere":      {roles: []fleet.Role{with(func(r *fleet.Role) { r.Repo, r.Ends = "/src/shop2", "merged" })}, want: []string{"ends: work of its agents is closed by its merge alone, and no [merge.NAME] is of its repository"}},
 		"merged beside a dir": {roles: []fleet.Role{{Name: "a", Dir: "/src/shop2", Ends: "merged"}}, want: []string{"ends: work of its agents is closed by its merge alone, and no [merge.NAME] is of its repository"}},
 	} {
-		w := roles.World{Roles: c.roles, Presets: presets, Teams: c.teams, Queues: []fleet.MergeQueue{queue}, Untold: func(fleet.Role) string { return c.untold }, Gone: func(fleet.Role) string { return c.gone }, Line: unsaid}
+		w := roles.World{Roles: c.roles, Presets: presets, Teams: c.teams, Queues: []fleet.MergeQueue{queue}, Untold: func(fleet.Role) string { return c.untold }, Gone: func(fleet.Role) string { return c.gone }, Unread: func(fleet.Role) string { return c.unread }, Line: unsaid}
 		var got []string
 		for _, f := range roles.Findings(c.roles[0], w) {
 			if f.Role != c.roles[0].Name {
@@ -91,7 +93,7 @@ func TestRoleCycles(t *testing.T) {
 				todo = append(todo, all[slices.IndexFunc(all, func(r fleet.Role) bool { return r.Name == next })].MaySpawn...)
 			}
 			want := slices.ContainsFunc(all, func(r fleet.Role) bool { return reached[r.Name] && slices.Contains(r.MaySpawn, all[i].Name) })
-			if got := roles.Findings(all[i], roles.World{Roles: all, Untold: none, Gone: none, Line: unsaid}); len(got) > 0 != want {
+			if got := roles.Findings(all[i], roles.World{Roles: all, Untold: none, Gone: none, Unread: none, Line: unsaid}); len(got) > 0 != want {
 				t.Fatalf("%+v: of %d: %+v, want a cycle: %v", all, i, got, want)
 			}
 		}
