@@ -46,15 +46,17 @@ func ReadContext(paths []string) (string, error) {
 
 // context adds the standing instructions of its role to a start, as they stand in their files now. Whoever has
 // none is started as ever.
-func (l *Launcher) context(r fleet.Registration, o *agent.LaunchOptions, folder string) error {
+func (l *Launcher) context(r fleet.Registration, how How, o *agent.LaunchOptions, folder string) (err error) {
 	if l.o.Context == nil || len(l.o.Context(r.Role)) == 0 {
 		return nil
 	}
-	text, err := ReadContext(l.o.Context(r.Role))
-	if err != nil {
+	o.Context, o.ContextFile = "<standing instructions of role "+fleet.Line(r.Role, 40)+">", filepath.Join(folder, ContextFile)
+	if how.Planned {
+		return nil
+	}
+	if o.Context, err = ReadContext(l.o.Context(r.Role)); err != nil {
 		return Never("%w", err)
 	}
-	o.Context, o.ContextFile = text, filepath.Join(folder, ContextFile)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"custos/internal/act/agentrun"
+	"custos/internal/act/spawn"
 	"custos/internal/boundary"
 	"custos/internal/fleet"
 	"custos/internal/sys/shim"
@@ -153,6 +154,23 @@ func TestContextRefuses(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(shim.Dir(g.world.Shims, "i1"), agentrun.ContextFile)); !os.IsNotExist(err) {
 		t.Errorf("its file is left: %v", err)
+	}
+}
+
+// A plan names the instructions, and reads none.
+func TestContextIsNamedInAPlan(t *testing.T) {
+	g, dir := newGround(t), t.TempDir()
+	x, err := spawn.New(spawn.Options{Launcher: g.instructed([]string{filepath.Join(dir, "gone")})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := g.register(fleet.Registration{Name: "one", Role: "builder", Kind: "codex", Where: fleet.WhereTmux, Dir: fleet.Path(dir), Prompt: "do it"})
+	shown := x.Commands(fleet.Action{ID: "a", Do: spawn.Do, Target: fleet.Target{Registration: &r}})
+	if len(shown) != 1 || shown[0].Argv[len(shown[0].Argv)-1] != "<standing instructions of role builder>\n\ndo it" {
+		t.Errorf("%+v", shown)
+	}
+	if _, err := g.perform(x, fleet.Action{Target: fleet.Target{Registration: &r}}); err == nil || !strings.Contains(err.Error(), "gone: no such file") {
+		t.Errorf("it was started: %v", err)
 	}
 }
 

@@ -151,6 +151,8 @@ type How struct {
 	Prompt   string
 	Resume   string // a conversation to go on with
 	Continue bool   // the newest one of the folder
+	// Planned: it is shown and not done, so standing instructions are named, and not read.
+	Planned bool
 }
 
 // Plan works out how a registration is started as an instance in a folder (raw).
@@ -178,7 +180,7 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 		return b, err
 	}
 	env = append(env, judged...)
-	if err := l.context(r, &o, shim.Dir(l.Shims, instance)); err != nil {
+	if err := l.context(r, how, &o, shim.Dir(l.Shims, instance)); err != nil {
 		return b, err
 	}
 	if b.Command, err = agent.Launch(kind, o); err != nil {
