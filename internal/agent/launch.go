@@ -22,6 +22,10 @@ type LaunchMark struct {
 	Resume    []string `toml:"resume"`   // the conversation {session}
 	Continue  []string `toml:"continue"` // the newest conversation of the folder
 	Prompt    []string `toml:"prompt"`   // the first prompt; without it, it is typed
+	// Context names the file {file} of standing instructions that stand beside its own; without it they
+	// stand before the first prompt. ContextExcludes are arguments that it does not go with.
+	Context         []string `toml:"context"`
+	ContextExcludes []string `toml:"context_excludes"`
 	// Stdin: the first prompt is written to standard input, which is then closed.
 	Stdin bool `toml:"stdin"`
 	// Stream is the language of its output: claude, codex, gemini or opencode.
@@ -47,6 +51,9 @@ func (m LaunchMark) check() error {
 	if len(m.Prompt) > 0 && !strings.Contains(strings.Join(m.Prompt, "\n"), "{prompt}") {
 		return errors.New("prompt needs {prompt} in one of its arguments")
 	}
+	if len(m.Context) > 0 && !strings.Contains(strings.Join(m.Context, "\n"), "{file}") {
+		return errors.New("context needs {file} in one of its arguments")
+	}
 	if m.Stream != "" && !slices.Contains(conversation.OutputLanguages(), m.Stream) {
 		return fmt.Errorf("stream %q is not understood; those that are: %s", m.Stream, strings.Join(conversation.OutputLanguages(), ", "))
 	}
@@ -62,6 +69,8 @@ type LaunchOptions struct {
 	Resume     string // ID of the conversation to go on with
 	Continue   bool   // go on with the newest conversation of the folder
 	Session    string // ID for a new conversation, where the kind lets one choose it
+	// Context are standing instructions, "" for none, and ContextFile the file that they are in when it is started.
+	Context, ContextFile string
 	// Hooks are arguments that stand right after the program: those of LaunchHooks.
 	Hooks []string
 	// Program replaces the kind's own, Extra follows the kind's own arguments and
@@ -97,7 +106,11 @@ func Launch(k Kind, o LaunchOptions) (Command, error) {
 	if k.Generic {
 		return k.plain(c, o)
 	}
-	c.Argv = slices.Concat([]string{k.program(o)}, o.Hooks, m.Args, o.Extra)
+	c.Argv = slices.Concat([]string{k.program(o)}, o.Hooks, m.Args)
+	if err := k.addContext(&c, m, &o); err != nil {
+		return Command{}, fmt.Errorf("cannot start %s: %w", k.Name, err)
+	}
+	c.Argv = append(c.Argv, o.Extra...)
 	text := o.Prompt
 	o.Prompt = m.argument(k.FirstPrompt(text))
 	for _, add := range []func(*Command, LaunchMark, LaunchOptions) error{addAutonomy, addSession, addPrompt} {
@@ -111,12 +124,54 @@ func Launch(k Kind, o LaunchOptions) (Command, error) {
 	return c, nil
 }
 
+// addContext gives standing instructions the kind's own way, else before the first prompt: a conversation that is gone
+// on with has them there already.
+func (k Kind) addContext(c *Command, m LaunchMark, o *LaunchOptions) error {
+	switch {
+	case o.Context == "":
+	case len(m.Context) > 0:
+		if i := slices.IndexFunc(o.Extra, m.excludes); i >= 0 {
+			return fmt.Errorf("its own command line has %s, which does not go with context", strings.SplitN(o.Extra[i], "=", 2)[0])
+		}
+		c.Argv = append(c.Argv, fill(m.Context, "{file}", o.ContextFile)...)
+	case o.Resume != "" || o.Continue:
+	case o.Prompt == "":
+		return errors.New("its context stands before its first prompt, and it has none")
+	case !o.Headless && len(m.Prompt) == 0 && !m.Stdin:
+		return errors.New("its context would stand before its first prompt, which is typed: that is for kinds that are given it as an argument or as a file")
+	default:
+		_, o.Prompt = k.Instructed(o.Headless, o.Context, o.Prompt)
+		if !m.Stdin && len(o.Prompt) > mostPrompt {
+			return fmt.Errorf("its context and its first prompt have %d bytes, and an argument may have %d", len(o.Prompt), mostPrompt)
+		}
+	}
+	return nil
+}
+
+// Instructed is how a kind is given standing instructions: the arguments, with {file}, and the first prompt, which the
+// instructions stand before where there are none.
+func (k Kind) Instructed(headless bool, text, prompt string) (args []string, with string) {
+	m := k.Launch
+	if headless {
+		m = k.Headless
+	}
+	if len(m.Context) > 0 || text == "" {
+		return slices.Clone(m.Context), prompt
+	}
+	return nil, text + "\n\n" + prompt
+}
+
+func (m LaunchMark) excludes(arg string) bool {
+	flag, _, _ := strings.Cut(arg, "=")
+	return slices.Contains(m.ContextExcludes, flag)
+}
+
 // plain is the start of any command: what a person wrote, and nothing more.
 func (k Kind) plain(c Command, o LaunchOptions) (Command, error) {
 	switch {
 	case o.Program == "":
 		return Command{}, fmt.Errorf("cannot start %s: it is any command: write it behind --", k.Name)
-	case o.Prompt != "" || o.Resume != "" || o.Continue:
+	case o.Prompt != "" || o.Resume != "" || o.Continue || o.Context != "":
 		return Command{}, fmt.Errorf("cannot start %s: it is not known how this command takes a prompt: write it into its command line", k.Name)
 	}
 	c.Argv = append([]string{o.Program}, o.Extra...)

@@ -260,3 +260,43 @@ func TestAFirstPromptIsNoCommand(t *testing.T) {
 		}
 	}
 }
+
+// Standing instructions are told the kind's own way, else before the first prompt, and are never left out silently.
+func TestLaunchContext(t *testing.T) {
+	kinds, err := Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		kind string
+		o    LaunchOptions
+		argv []string // the end of the command line
+		in   string
+		fail string
+	}{
+		"claude":                {kind: "claude", o: LaunchOptions{Prompt: "do", Extra: []string{"--model", "x"}}, argv: []string{"claude", "--append-system-prompt-file", "/f", "--model", "x", "--", "do"}},
+		"claude, resumed":       {kind: "claude", o: LaunchOptions{Resume: "c1"}, argv: []string{"claude", "--append-system-prompt-file", "/f", "--resume", "c1"}},
+		"claude, with its own":  {kind: "claude", o: LaunchOptions{Prompt: "do", Extra: []string{"--append-system-prompt", "x"}}, fail: "its own command line has --append-system-prompt, which does not go with context"},
+		"codex":                 {kind: "codex", o: LaunchOptions{Prompt: "do"}, argv: []string{"--", "text\n\ndo"}},
+		"codex, resumed":        {kind: "codex", o: LaunchOptions{Resume: "c1", Prompt: "do"}, argv: []string{"--", "do"}},
+		"codex, by input":       {kind: "codex", o: LaunchOptions{Prompt: "do", Headless: true}, argv: []string{"-"}, in: "text\n\ndo"},
+		"codex, without prompt": {kind: "codex", fail: "stands before its first prompt, and it has none"},
+		"pi, typed":             {kind: "pi", o: LaunchOptions{Prompt: "do"}, fail: "which is typed"},
+		"pi, without terminal":  {kind: "pi", o: LaunchOptions{Prompt: "do", Headless: true}, argv: []string{"text\n\ndo"}},
+		"too long":              {kind: "gemini", o: LaunchOptions{Prompt: strings.Repeat("x", mostPrompt)}, fail: "an argument may have"},
+		"any command":           {kind: "generic", o: LaunchOptions{Program: "make"}, fail: "not known how this command takes a prompt"},
+	} {
+		k, _ := kinds.Get(c.kind)
+		c.o.Context, c.o.ContextFile = "text", "/f"
+		got, err := Launch(k, c.o)
+		if c.fail != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%s: %v, want %s", name, err, c.fail)
+			}
+			continue
+		}
+		if err != nil || len(got.Argv) < len(c.argv) || !slices.Equal(got.Argv[len(got.Argv)-len(c.argv):], c.argv) || got.Stdin != c.in {
+			t.Errorf("%s: %q, %q, %v", name, got.Argv, got.Stdin, err)
+		}
+	}
+}

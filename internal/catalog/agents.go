@@ -79,6 +79,9 @@ func (w *World) launcher() (*agentrun.Launcher, error) {
 		return nil, err
 	}
 	o.Policy, o.Own = policies.named, ownFolders(w.Config)
+	if o.Context, err = contexts(w.Config, w.Kinds); err != nil {
+		return nil, err
+	}
 	if o.Credentials, err = w.credentials(); err != nil {
 		return nil, err
 	}

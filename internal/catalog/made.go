@@ -3,6 +3,7 @@ package catalog
 import (
 	"regexp"
 
+	"custos/internal/act/agentrun"
 	"custos/internal/fleet"
 	"custos/internal/sys/files"
 	"custos/internal/sys/shim"
@@ -84,7 +85,7 @@ func runMade() []files.Made {
 // instanceMade is what is made in the folder of an instance of an agent.
 func instanceMade() []files.Made {
 	return []files.Made{
-		fileMade(shim.FileNames()), fileMade(agentMark, "custos", ""),
+		fileMade(shim.FileNames()), fileMade(agentMark, "custos", ""), fileMade(regexp.QuoteMeta(agentrun.ContextFile)),
 		{Name: "stdin", Kind: files.IsPipe},
 	}
 }

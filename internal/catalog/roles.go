@@ -44,6 +44,8 @@ type roleSection struct {
 	Ends      string   `toml:"ends" is:"|merged"`          // "merged": its work is closed by its merge, not by its word
 	Takes     string   `toml:"takes" is:"|ready|returned"` // work of it that Custos hands out by itself: all, or what was given back
 	Tries     int      `toml:"tries" is:"1..20"`           // how often one piece of work is handed out by Custos; 3
+	Context   []string `toml:"context"`                    // files with standing instructions, as from the folder of custos.toml
+	Policy    string   `toml:"policy" is:"name"`           // what calls of its agents are judged by; see ReadPolicies
 }
 
 // RolePresets are the roles that come with Custos, sorted by name.
@@ -121,12 +123,34 @@ func (s roleSection) places(r *fleet.Role, cfg config.Config) error {
 		}
 		*p.to = fleet.Path(filepath.Clean(full))
 	}
+	for _, file := range s.Context {
+		full, err := beside(cfg, file)
+		if err != nil {
+			return fmt.Errorf("context: %w", err)
+		}
+		r.Context = append(r.Context, fleet.Path(full))
+	}
 	if s.Memory == "" {
 		return nil
 	}
 	n, err := fleet.ParseSize(s.Memory)
 	r.MemoryMax = n
 	return err
+}
+
+// beside is a path that is relative to the folder of custos.toml, where it is no other.
+func beside(cfg config.Config, path string) (string, error) {
+	if path == "" || strings.ContainsAny(path, "\x00\n") {
+		return "", fmt.Errorf("%q is no file", fleet.Line(path, 80))
+	}
+	if path != "~" && !strings.HasPrefix(path, "~/") && !filepath.IsAbs(path) {
+		dir, err := filepath.Abs(filepath.Dir(cfg.File)) // --config takes a path as from the folder that it is typed in
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(dir, path)
+	}
+	return cfg.Expand(path)
 }
 
 func roleNames(roles []fleet.Role) (names []string) {
@@ -163,6 +187,25 @@ func checkRole(r *fleet.Role, all map[string]roleSection, presets []fleet.Role, 
 	if kind, known := kinds.Get(r.Kind); known && r.Prompt != "" {
 		cmd, err := agent.Launch(kind, agent.LaunchOptions{Headless: r.Headless, Prompt: r.Prompt})
 		r.Typed = err == nil && cmd.Typed != "" // what cannot be launched is told where it is
+	}
+	return checkContext(r, kinds)
+}
+
+// checkContext refuses standing instructions that no agent of the role could be given.
+func checkContext(r *fleet.Role, kinds *agent.Kinds) error {
+	kind, known := kinds.Get(r.Kind)
+	if len(r.Context) == 0 || !known {
+		return nil
+	}
+	o := agent.LaunchOptions{Headless: r.Headless, Prompt: r.Prompt, Context: "x", ContextFile: "/x"}
+	if o.Program = r.Kind; len(r.Argv) > 0 {
+		o.Extra = r.Argv[1:]
+	}
+	if o.Headless && o.Prompt == "" {
+		o.Prompt = "x" // which spawn has to say
+	}
+	if _, err := agent.Launch(kind, o); err != nil {
+		return fmt.Errorf("context: %w", err)
 	}
 	return nil
 }

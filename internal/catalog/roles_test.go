@@ -52,13 +52,18 @@ func TestRolePresets(t *testing.T) {
 func TestRoleMistakes(t *testing.T) {
 	kinds := kindsOfTest(t)
 	for want, text := range map[string]string{
-		`custos.toml:1: [role.x] kind: want a kind of agent`:                          "[role.x]\nwhat = 'y'",
-		`custos.toml:2: [role.x] kind: there is no kind "cloude"`:                     "[role.x]\nkind = 'cloude'",
-		`custos.toml:3: [role.x] preset: there is none called "bilder", did you mean`: "[role.x]\nkind = 'claude'\npreset = 'bilder'",
-		`custos.toml:3: [role.x] may_spawn: there is no role "scot", did you mean`:    "[role.x]\nkind = 'claude'\nmay_spawn = ['scot']",
-		`custos.toml:3: [role.x] prompt: there is no {{wrok}}`:                        "[role.x]\nkind = 'claude'\nprompt = 'do {{wrok}}'",
-		`want repo, of which each agent has a worktree, or dir`:                       "[role.x]\nkind = 'claude'\nrepo = '/a'\ndir = '/b'",
-		`unknown key "knd" in [role.x], did you mean "kind"?`:                         "[role.x]\nknd = 'claude'",
+		`custos.toml:1: [role.x] kind: want a kind of agent`:                                                                "[role.x]\nwhat = 'y'",
+		`custos.toml:2: [role.x] kind: there is no kind "cloude"`:                                                           "[role.x]\nkind = 'cloude'",
+		`custos.toml:3: [role.x] preset: there is none called "bilder", did you mean`:                                       "[role.x]\nkind = 'claude'\npreset = 'bilder'",
+		`custos.toml:3: [role.x] may_spawn: there is no role "scot", did you mean`:                                          "[role.x]\nkind = 'claude'\nmay_spawn = ['scot']",
+		`custos.toml:3: [role.x] prompt: there is no {{wrok}}`:                                                              "[role.x]\nkind = 'claude'\nprompt = 'do {{wrok}}'",
+		`want repo, of which each agent has a worktree, or dir`:                                                             "[role.x]\nkind = 'claude'\nrepo = '/a'\ndir = '/b'",
+		`custos.toml:3: [role.x] max: 0 is not between 1 and 1000`:                                                          "[role.x]\nkind = 'claude'\nmax = 0",
+		`custos.toml:3: [role.x] context: cannot start pi: its context would stand before its first prompt, which is typed`: "[role.x]\nkind = 'pi'\ncontext = ['a.md']\nprompt = 'y'",
+		`custos.toml:3: [role.x] context: cannot start codex: its context stands before its first prompt, and it has none`:  "[role.x]\nkind = 'codex'\ncontext = ['a.md']",
+		`custos.toml:3: [role.x] context: cannot start claude: its own command line has --append-system-prompt, which`:      "[role.x]\nargv = ['claude', '--append-system-prompt', 'z']\ncontext = ['a.md']",
+		`custos.toml:3: [role.x] context: "" is no file`:                                                                    "[role.x]\nkind = 'claude'\ncontext = ['']",
+		`unknown key "knd" in [role.x], did you mean "kind"?`:                                                               "[role.x]\nknd = 'claude'",
 	} {
 		_, err := Roles(loaded(t, text), kinds)
 		if err == nil || !strings.Contains(err.Error(), want) {

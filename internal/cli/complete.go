@@ -42,7 +42,7 @@ func completions() map[string][]source {
 		{budgetNames, "budget/lower budget/raise budget/show"},
 		{convoyIDs, "convoy/close convoy/reopen convoy/show group/close group/status"},
 		{gateIDs, "gate/close gate/show"},
-		{roleNames, "role/show role/render"}, {teamNames, "team/run"},
+		{roleNames, "role/lint role/render role/show"}, {teamNames, "team/run"},
 		{workRefs, "sling team/show team/stop review/show review/give"},
 		{mergeIDs, "merge/show merge/why merge/withdraw merge/hold merge/release"},
 		{workRefs, "work/close work/dep work/release work/reopen work/show work/take"},

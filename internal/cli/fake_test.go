@@ -186,7 +186,7 @@ func passOf(file string) (fleet.Pass, error) {
 
 func (w *world) control() *control.Control {
 	b, p := &book{w: w}, &pluginBook{book{w: w}}
-	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Posts: posts{}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, UsageFaults: w.usageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Turned: w.Turned, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Merges: oneQueue{}, Roles: []fleet.Role{{Name: "builder", Kind: "claude", Repo: "/src/shop", Project: "shop", Prompt: "Do {{work}}: {{title}}"}}, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
+	return &control.Control{Tell: func(context.Context, fleet.Message) error { return nil }, Receivers: func(fleet.Message) []string { return w.hears }, Posts: posts{}, Events: w.Events, History: w, Screens: w, Teller: w, Journal: w.Journal, Costs: w.costs, UsageFaults: w.usageFaults, MoreMayBe: func(context.Context) (string, string) { return "", "" }, Prices: w.prices, Priced: func(model string) bool { return model == "" }, Vitals: w.vitals, Status: w.status, Orders: w, Turned: w.Turned, Agents: w, Alerts: w, Approver: w, Look: w.Look, Formulas: b, Runs: b, Plugins: p, Pauses: w, Merges: oneQueue{}, Roles: []fleet.Role{{Name: "builder", Kind: "claude", Repo: "/src/shop", Project: "shop", Prompt: "Do {{work}}: {{title}}"}}, RoleBook: roleBook{}, Budgets: noBudgets{}, Code: p, Schedules: w.schedules, Watched: true, Records: ledgerBook{w}, Asker: w, Registry: w.Registrations, Rules: w, Mender: w, Version: "1.2.3", Examine: func(context.Context, func(string) bool) (i doctor.Installation) { return i }, Anew: func(context.Context) {}, Now: func() fleet.Instant { return w.pass.Snapshot.At }}
 }
 
 func (w *world) options() server.Options {
@@ -232,6 +232,26 @@ func (w *world) status(context.Context) api.Status {
 	}
 	return api.Status{Version: "1.2.3", Mode: "observe", LastPatrol: &at, Patrols: 7, Firing: map[string]int{"P1": 1, "P2": 3}, State: w.state, Notes: []string{}}
 }
+
+// roleBook has a policy for builders.
+type roleBook struct{}
+
+func (roleBook) Policy(role string) (name, key string) {
+	if role == "builder" {
+		return "read-only", "role.builder.policy"
+	}
+	return "", ""
+}
+
+func (roleBook) Line(role, key string) string {
+	return map[string]string{"kind": "custos.toml:2", "repo": "custos.toml:3", "project": "custos.toml:4"}[key]
+}
+func (roleBook) Context(_ fleet.Role, prompt string) (string, []string, string, error) {
+	return "", nil, prompt, nil
+}
+func (roleBook) Unread(fleet.Role) string { return "" }
+func (roleBook) Untold(fleet.Role) string { return "" }
+func (roleBook) Gone(fleet.Role) string   { return "" }
 
 // noBudgets is of a fleet that may spend what it likes.
 type noBudgets struct{}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,10 +34,62 @@ some come as presets. custos help roles.md`,
 		Use: "list", Short: "The roles there are, and who has them", Args: cobra.NoArgs, Example: "  custos role list",
 		RunE: asksFor(a, (*api.Client).Roles, writeRoles),
 	}, &cobra.Command{
-		Use: "show ROLE", Short: "One role", Args: cobra.ExactArgs(1), Example: "  custos role show builder",
-		RunE: asksOne(a, (*api.Client).Role, writeRole),
-	})
+		Use: "show ROLE", Short: "One role: each key with what says it, what holds for its agents, and who has it", Args: cobra.ExactArgs(1),
+		Long: `show prints what a role is after its preset, each key with the line of custos.toml or the preset that says it, the
+policy and the budgets that hold for its agents, and of each agent that has it whether it was started with
+what the role says now. A role that was changed is applied to an agent by its next spawn only; a changed
+policy by each start.`,
+		Example: "  custos role show builder\n  custos role show builder --json",
+		RunE:    asksOne(a, (*api.Client).Role, writeRole),
+	}, a.roleLint())
 	return c
+}
+
+// errDoubtful ends role lint with code 1.
+var errDoubtful = fmt.Errorf("something is wrong with a role: %w", errAlarm)
+
+func (a *app) roleLint() *cobra.Command {
+	return &cobra.Command{
+		Use: "lint [ROLE]", Short: "What is wrong or doubtful with a role, or with all, that config check takes; exit code 1 when something is wrong", Args: cobra.MaximumNArgs(1),
+		Long: `lint reads the roles of custos.toml beside the queues, teams and kinds that they are used with, and
+looks whether their places are there. A note may be meant so, and does not count for the exit code.
+
+Exit codes: 0 nothing is wrong · 1 something is · 2 there is no such role.`,
+		Example: "  custos role lint\n  custos role lint builder",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := put(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.RoleFindings, error) {
+				return c.LintRoles(ctx, only(args))
+			})
+			if err != nil {
+				return err
+			}
+			if err := a.show(v, func(p *page) { writeRoleFindings(p, v) }); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(v.Findings, func(f api.RoleFinding) bool { return !f.Note }) {
+				return errDoubtful
+			}
+			return nil
+		},
+	}
+}
+
+func writeRoleFindings(p *page, v api.RoleFindings) {
+	if len(v.Findings) == 0 {
+		p.line("Nothing is doubtful with %s.", plural(v.Roles, "role"))
+	}
+	for _, f := range v.Findings {
+		grade := "wrong"
+		if f.Note {
+			grade = "note"
+		}
+		where := "[role." + f.Role + "] " + f.Key
+		if f.Line != "" {
+			where = f.Line + ": " + where
+		}
+		p.text(0, flat(grade+": "+where+": "+f.What))
+	}
+	p.next(v.Next)
 }
 
 func writeRoles(p *page, v api.RoleList) {
@@ -54,16 +108,51 @@ func writeRole(p *page, r api.Role) {
 		state = "configured"
 	}
 	p.head(flat(r.Name), flat(state))
-	p.known([][2]string{{"What", r.What}, {"Preset", r.Preset}, {"Kind", r.Kind}, {"Command", strings.Join(r.Argv, " ")}, {"Worktree of", r.Repo}, {"Folder", r.Dir}, {"Project", r.Project}, {"Account", r.Account},
-		{"May start", strings.Join(r.MaySpawn, ", ")}, {"At most", number(r.Max)}, {"Its work ends", r.Ends}, {"Agents", strings.Join(r.Agents, ", ")}})
+	from := func(key, value string) string { return withKey(value, r.From[key]) }
+	p.known([][2]string{{"What", from("what", r.What)}, {"Preset", from("preset", r.Preset)}, {"Kind", from("kind", r.Kind)}, {"Command", from("argv", strings.Join(r.Argv, " "))}, {"Worktree of", from("repo", r.Repo)}, {"Folder", from("dir", r.Dir)},
+		{"Project", from("project", r.Project)}, {"Account", from("account", r.Account)}, {"Variables", from("env", strings.Join(r.Env, ", "))}, {"May start", from("may_spawn", strings.Join(r.MaySpawn, ", "))}, {"At most", from("max", number(r.Max))},
+		{"Its work ends", from("ends", r.Ends)}, {"Policy", withKey(r.Policy, r.PolicyFrom)}, {"Context", from("context", strings.Join(r.Context, ", "))}})
+	for _, b := range r.Budgets {
+		p.line("  Budget %s: %s of %s, %s", flat(b.Name), flat(b.Limits), flat(strings.TrimSpace(b.Scope+" "+b.Of)), flat(b.Window))
+	}
+	writeHaving(p, r)
 	p.text(0, r.Prompt)
+	p.next(r.Next)
+}
+
+// writeHaving says who has a role, and who was started with another one.
+func writeHaving(p *page, r api.Role) {
+	if len(r.Having) == 0 {
+		p.known([][2]string{{"Agents", strings.Join(r.Agents, ", ")}})
+	}
+	for _, a := range r.Having {
+		switch a.State {
+		case "drift":
+			p.line("  Agent %s: was started with another %s; its next spawn has what stands here", flat(a.Agent), flat(strings.Join(a.Drift, " and ")))
+		case "unknown":
+			p.line("  Agent %s: it is not on record what the role said when it was started", flat(a.Agent))
+		default:
+			p.line("  Agent %s: as the role says", flat(a.Agent))
+		}
+	}
+}
+
+// withKey is a value with the key of custos.toml that says it; "" where there is none.
+func withKey(value, key string) string {
+	if value == "" {
+		return ""
+	}
+	return value + " (" + key + ")"
 }
 
 func writeDraft(p *page, d api.RoleDraft) {
 	s := d.Spawn
 	p.head(flat(d.Agent), "an agent of role "+flat(d.Role))
 	p.known([][2]string{{"Kind", s.Kind}, {"Command", strings.Join(s.Argv, " ")}, {"Worktree of", s.Repo}, {"Branch", d.Branch}, {"Folder", s.Dir}, {"Project", s.Project}, {"Task", s.Task}, {"Account", s.Account},
-		{"Variables", strings.Join(s.Env, ", ")}})
+		{"Variables", strings.Join(s.Env, ", ")}, {"Policy", withKey(d.Policy, d.PolicyFrom)}, {"Context by", strings.Join(d.ContextArgs, " ")}})
+	if len(d.ContextArgs) > 0 {
+		p.text(0, d.Context)
+	}
 	p.text(0, d.Prompt)
 }
 

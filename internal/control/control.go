@@ -30,7 +30,8 @@ type Control struct {
 	Merges    Merges
 	Roles     []fleet.Role // of custos.toml
 	Teams     []fleet.Team
-	Presets   []fleet.Role             // that come with Custos
+	Presets   []fleet.Role // that come with Custos
+	RoleBook  RoleBook
 	Watchers  fleet.CoordinationPolicy // of custos.toml
 	Budgets   Budgets
 	Grants    Grants
@@ -196,7 +197,8 @@ func Nouns() []Noun {
 		receivers(),
 		agents(),
 		orders(),
-		roles(),
+		ofRoles(),
+		roleFindings(),
 		slings(),
 		teams(),
 		reviews(),

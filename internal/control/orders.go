@@ -215,7 +215,11 @@ func (c *Control) spawned(ctx context.Context, q api.SpawnRequest, name string, 
 	if err := c.roleAllows(q, all, records.Work); err != nil {
 		return nil, err
 	}
-	return spawnOf(c.asRole(q, name, records), name, all, c.kindOf())
+	reg, err := spawnOf(c.asRole(q, name, records), name, all, c.kindOf())
+	if r := c.role(q.Role); r != nil && err == nil {
+		reg.RoleSum = ledger.RoleSum(*r)
+	}
+	return reg, err
 }
 
 // checkWords refuses what would not reach the agent as it was given: no control character is

@@ -4,16 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
-	"custos/internal/view"
 )
 
-// roles are looked at by anyone.
-func roles() Noun {
+// ofRoles are looked at by anyone.
+func ofRoles() Noun {
 	return Noun{"roles", []Verb{
 		{Name: "list", Do: asks((*Control).roleList)},
 		{Name: "show", Do: asks((*Control).roleShown)},
@@ -35,11 +33,11 @@ func (c *Control) roleList(ctx context.Context, _ Call) (api.RoleList, error) {
 	all, err := c.Registry(ctx)
 	out := api.RoleList{At: c.Now().Wall.UTC(), Roles: []api.Role{}, Next: []api.Hint{}}
 	for _, r := range c.Roles {
-		out.Roles = append(out.Roles, view.Role(r, true, all))
+		out.Roles = append(out.Roles, c.roleView(r, true, all))
 	}
 	for _, r := range c.Presets {
 		if c.role(r.Name) == nil {
-			out.Roles = append(out.Roles, view.Role(r, false, all))
+			out.Roles = append(out.Roles, c.roleView(r, false, all))
 		}
 	}
 	if len(c.Roles) == 0 {
@@ -48,26 +46,11 @@ func (c *Control) roleList(ctx context.Context, _ Call) (api.RoleList, error) {
 	return out, err
 }
 
-func (c *Control) roleShown(ctx context.Context, call Call) (api.Role, error) {
-	l, err := c.roleList(ctx, call)
-	if err != nil {
-		return api.Role{}, err
-	}
-	if i := slices.IndexFunc(l.Roles, func(r api.Role) bool { return r.Name == call.ID }); i >= 0 {
-		return l.Roles[i], nil
-	}
-	return api.Role{}, missing("role", call.ID, each(l.Roles, func(r api.Role) string { return r.Name }), "custos role list")
-}
-
 // roleOffer is what an agent of a role would be started with, for a piece of work or for none: it is made
 // as sling makes it.
 func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, error) {
 	if c.role(call.ID) == nil {
-		_, err := c.roleShown(ctx, call)
-		if err == nil {
-			err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot draft an agent of role %s: custos.toml has no [role.%s]: it is a preset", call.ID, call.ID), Hint: "custos help roles.md"}
-		}
-		return api.RoleDraft{}, err
+		return api.RoleDraft{}, c.unmade(ctx, "draft an agent of", call.ID)
 	}
 	past, _, err := c.Records.Seen(ctx)
 	if err != nil {
@@ -82,8 +65,22 @@ func (c *Control) roleOffer(ctx context.Context, call Call) (api.RoleDraft, erro
 		return api.RoleDraft{}, Illegal(err)
 	}
 	reg := ledger.RoleStart(r, ledger.Work(past.Records, fleet.Ref(work)), nil, nil, past)
-	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: reg.Prompt, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
+	policy, from := c.RoleBook.Policy(r.Name)
+	text, args, prompt, err := c.RoleBook.Context(r, reg.Prompt)
+	if err != nil {
+		return api.RoleDraft{}, api.AsBadInput(fmt.Errorf("cannot draft an agent of role %s: %w", r.Name, err))
+	}
+	return api.RoleDraft{Role: call.ID, Agent: reg.Name, Branch: reg.Branch, Prompt: fleet.Redact(prompt), Context: fleet.Redact(text), ContextArgs: args, Policy: policy, PolicyFrom: from, Spawn: api.SpawnRequest{Kind: reg.Kind, Argv: fleet.RedactArgs(reg.Argv), Env: reg.Env, Role: reg.Role, Project: reg.Project,
 		Task: reg.Task, Account: reg.Account, Dir: reg.Dir, Repo: reg.Repo, Worktree: reg.Repo != "", Headless: reg.Where == fleet.WhereHeadless, Restart: string(reg.Restart), Standing: reg.Standing, MemoryMax: reg.MemoryMax}}, nil
+}
+
+// unmade refuses what a role needs its section for, of one that has none.
+func (c *Control) unmade(ctx context.Context, what, role string) error {
+	_, err := c.roleShown(ctx, Call{ID: role})
+	if err == nil {
+		err = &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot %s role %s: custos.toml has no [role.%s]: it is a preset", what, role, role), Hint: "custos help roles.md"}
+	}
+	return err
 }
 
 // asRole is a spawn with what it does not say itself as its role says, where custos.toml has that

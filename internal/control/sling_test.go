@@ -30,10 +30,30 @@ func newOffice(t *testing.T, roles ...fleet.Role) *office {
 	}
 	t.Cleanup(func() { st.Close() })
 	o := &office{st: st, at: fleet.Instant{Wall: time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)}}
-	o.Control = &Control{Records: o, Orders: o, Roles: roles, Now: func() fleet.Instant { return o.at },
+	o.Control = &Control{Records: o, Orders: o, Roles: roles, RoleBook: roleBook{}, Now: func() fleet.Instant { return o.at },
 		Registry: func(context.Context) ([]fleet.Registration, error) { return o.regs, nil }}
 	return o
 }
+
+// roleBook has a policy for readers.
+type roleBook struct{}
+
+func (roleBook) Policy(role string) (name, key string) {
+	if role == "reader" {
+		return "read-only", "role.reader.policy"
+	}
+	return "", ""
+}
+
+func (roleBook) Line(role, key string) string {
+	return map[string]string{"kind": "custos.toml:2", "repo": "custos.toml:3", "project": "custos.toml:4"}[key]
+}
+func (roleBook) Context(_ fleet.Role, prompt string) (string, []string, string, error) {
+	return "", nil, prompt, nil
+}
+func (roleBook) Unread(fleet.Role) string { return "" }
+func (roleBook) Untold(fleet.Role) string { return "" }
+func (roleBook) Gone(fleet.Role) string   { return "" }
 
 func (o *office) Seen(ctx context.Context) (fleet.Past, fleet.Snapshot, error) {
 	past, err := o.st.Past(ctx, o.at)

@@ -248,7 +248,7 @@ func (s *system) control(watched bool) *control.Control {
 	d := control.OnDisk{Library: s.library, Past: s.recall, Look: s.lookedAt, Runs: runPort{s}.Runs, Take: runPort{s}.take, Now: s.world.Now}
 	b := ledgerPort{s.ledger, s.world.Now}
 	return &control.Control{
-		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Merges: mergePort{s}, Roles: s.workers.Roles, Teams: s.workers.Teams, Presets: presets(), Watchers: s.who, Budgets: budgetPort{s}, Grants: grantPort{s}, Code: codePort{s},
+		Formulas: d, Schedules: d.Schedules, Runs: runPort{s}, Plugins: d, Pauses: pausePort{s}, Merges: mergePort{s}, Roles: s.workers.Roles, Teams: s.workers.Teams, Presets: presets(), RoleBook: catalog.RoleBook{Policies: s.policies, Config: s.cfg, Kinds: s.world.Kinds}, Watchers: s.who, Budgets: budgetPort{s}, Grants: grantPort{s}, Code: codePort{s},
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Posts: postPort{s}, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Turned: orderPort{s}.Turned, Agents: agentPort{s}, Asks: askPort{s}, Web: s.page, Typing: s.page.live.Typing, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, MoreMayBe: s.moreMayBe, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},

@@ -102,6 +102,7 @@ type Registration struct {
 	Handoff     *Handoff    `json:"handoff,omitempty"`    // the newest one
 	Pool        string      `json:"pool,omitempty"`       // whose worker it is
 	Dispatched  bool        `json:"dispatched,omitempty"` // Custos started it for its task alone: with that it ends
+	RoleSum     string      `json:"role_sum,omitempty"`   // digest of what its role's section said when it was to start; "" without such a section
 	From        string      `json:"from,omitempty"`       // branch that its own begins at, where that is still there; "" for the primary one
 	// Boundary is what the kernel keeps the newest instance within; nil for nothing.
 	Boundary *Boundary `json:"boundary,omitempty"`

@@ -24,6 +24,7 @@ type Role struct {
 	Ends      string   `json:"ends,omitempty"`      // how its work ends: RoleEndsMerged, or by its agent's word
 	Takes     string   `json:"takes,omitempty"`     // which work of it Custos hands out by itself, besides that of teams and reviews: RoleTakesReady, RoleTakesReturned
 	Tries     int      `json:"tries,omitempty"`     // how often Custos hands one piece of work out
+	Context   []string `json:"context,omitempty"`   // files with standing instructions that its agents get beside the first prompt
 	Typed     bool     `json:"typed,omitempty"`     // its agents take the first prompt at their prompt, and not on their command line
 }
 

@@ -32,7 +32,7 @@ func RoleLacks(r fleet.Role) error {
 // repository, its own branch begins where that one stands.
 func RoleStart(r fleet.Role, w *fleet.WorkItem, parent *fleet.Registration, files []string, past fleet.Past) fleet.Registration {
 	a := fleet.Registration{Name: roleAgent(r.Name, w, past.Registrations), Role: r.Name, Project: r.Project, Kind: r.Kind, Owner: fleet.OwnerCustos, Where: fleet.WhereTmux, Env: r.Env, Files: files,
-		Dir: r.Dir, Account: r.Account, Restart: r.Restart, Standing: r.Standing, MemoryMax: r.MemoryMax, Heartbeat: roleBeat(r)}
+		Dir: r.Dir, Account: r.Account, Restart: r.Restart, Standing: r.Standing, MemoryMax: r.MemoryMax, Heartbeat: roleBeat(r), RoleSum: RoleSum(r)}
 	if r.Headless {
 		a.Where = fleet.WhereHeadless
 	}

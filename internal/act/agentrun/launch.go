@@ -49,6 +49,8 @@ type LauncherOptions struct {
 	// Policy is what calls of agents of a role are judged by; nil, and false: nothing judges them.
 	Policy func(role string) (policy.Policy, bool) `toml:"-"`
 	Own    []string                                `toml:"-"` // folders of Custos, for policies
+	// Context are the files (shown paths) with the standing instructions of a role; nil, and none: it has none.
+	Context func(role string) []string `toml:"-"`
 	// Accounts are those that agents may be started with. Without any, accounts are mere names.
 	Accounts fleet.Accounts `toml:"-"`
 	Bounds   []Bounds       `toml:"-"` // what agents may be kept within
@@ -139,6 +141,7 @@ type Begin struct {
 	Boundary *fleet.Boundary
 
 	kind        agent.Kind
+	context     string           // file with its standing instructions; "" for none
 	judged      *policy.Compiled // what is written down of Policy; nil for nothing
 	credentials []Credential
 }
@@ -148,6 +151,8 @@ type How struct {
 	Prompt   string
 	Resume   string // a conversation to go on with
 	Continue bool   // the newest one of the folder
+	// Planned: it is shown and not done, so standing instructions are named, and not read.
+	Planned bool
 }
 
 // Plan works out how a registration is started as an instance in a folder (raw).
@@ -175,9 +180,13 @@ func (l *Launcher) Plan(r fleet.Registration, instance, dir string, how How) (Be
 		return b, err
 	}
 	env = append(env, judged...)
+	if err := l.context(r, how, &o, shim.Dir(l.Shims, instance)); err != nil {
+		return b, err
+	}
 	if b.Command, err = agent.Launch(kind, o); err != nil {
 		return b, Never("%w", err)
 	}
+	b.keep(o)
 	if err := l.input(kind, r, &b); err != nil {
 		return b, err
 	}
@@ -413,6 +422,7 @@ func exists(path string) bool {
 // cannot have told anything yet. After an error that is not act.ErrInDoubt nothing runs.
 func (l *Launcher) Start(ctx context.Context, b *Begin) (got session.Launched, since fleet.Instant, err error) {
 	since = l.Now()
+	defer func() { err = b.unkeep(err) }()
 	if err := l.place(b, b.Launch.Dir); err != nil {
 		return got, since, err
 	}

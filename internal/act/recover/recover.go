@@ -97,6 +97,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 	out := []fleet.Command{{Argv: []string{"git", "-C", fleet.Path(dir), "update-ref", git.BackupRefs + "<branch>/<UTC time>", "<commit>"},
 		Note: "back up first; the files stay as they are"}}
 	p := x.plan(reg, a.Target.Agent, nil, a.Text)
+	p.first.Planned = true
 	b, err := x.Plan(reg, agentrun.Instance(a.ID), dir, p.first)
 	if err != nil {
 		return append(out, fleet.Command{Argv: []string{shim.Program, "--", reg.Kind}, Note: fleet.Line(err.Error(), 200)})

@@ -86,7 +86,7 @@ func (x *Action) Commands(a fleet.Action) []fleet.Command {
 		}
 		out = append(out, fleet.Command{Argv: slices.Concat([]string{"git", "-C", r.Repo, "worktree", "add"}, on, []string{"--", dir, "<primary branch>"})})
 	}
-	b, err := x.Plan(*r, agentrun.Instance(a.ID), fleet.RawPath(dir), agentrun.How{Prompt: r.Prompt})
+	b, err := x.Plan(*r, agentrun.Instance(a.ID), fleet.RawPath(dir), agentrun.How{Prompt: r.Prompt, Planned: true})
 	if err != nil {
 		return append(out, fleet.Command{Argv: []string{shim.Program, "--", r.Kind}, Note: fleet.Line(err.Error(), 200)})
 	}
