@@ -4,13 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"custos/internal/fleet"
 )
-
-// resolveAfter is how long the author of an item has to bring it in, while that is there.
-const resolveAfter = time.Hour
 
 // isStuck says whether an item waits for its author: it conflicts, or its gates fail.
 func isStuck(i *fleet.MergeItem) bool {
@@ -40,40 +36,8 @@ func resolutionsOf(queue string, all []fleet.WorkItem) map[fleet.MergeMember]*fl
 	return list
 }
 
-// ToResolve says whether another agent is to bring an item in: it is stuck, its author is gone or has not touched it for an hour,
-// and no other agent has, or is to be handed, what it is for. In is how long that is to last yet, where only time is wanting.
-// What a review has blocked, and what has nothing to merge, is its author's or a person's.
-func (b *MergeBook) ToResolve(i *fleet.MergeItem, p fleet.Pass) (is bool, in time.Duration) {
-	if b.Queue.Resolve == "" || i.State != fleet.MergeConflict && !b.isBlamed(i) || b.Resolution(i) != nil || isElsewhere(i, p) {
-		return false, 0
-	}
-	if i.Agent != "" && isGoneForGood(i.Agent, p) {
-		return true, 0
-	}
-	in = resolveAfter - b.at.Since(i.Since)
-	return in <= 0, max(in, 0)
-}
-
-// isBlamed says whether an item has failed for its gates.
-func (b *MergeBook) isBlamed(i *fleet.MergeItem) bool {
-	return i.State == fleet.MergeFailed && !strings.HasPrefix(i.Why, fleet.MergeBlocked) && slices.ContainsFunc(b.Groups, func(g fleet.MergeGroup) bool {
-		return g.State == fleet.GroupRed && len(g.Items) == 1 && g.Items[0] == fleet.MergeMember{ID: i.ID, Commit: i.Commit}
-	})
-}
-
-// isGoneForGood says whether no process of an agent is seen, by a look that would show it, and it is not started again.
-func isGoneForGood(agent string, p fleet.Pass) bool {
-	r, snap := Registration(p.Past.Registrations, agent), p.Snapshot
-	if r != nil && r.Desired == fleet.DesiredRunning && r.Failed == "" && !hasFinished(r) {
-		return false
-	}
-	return snap.Agents.Fresh() && !slices.ContainsFunc(snap.Agents.Value, func(a fleet.Agent) bool {
-		return a.Name == agent && (a.Process.PID != 0 || a.State == fleet.StateUnknown)
-	})
-}
-
-// isElsewhere says whether the work that an item is for is with somebody else already, or will be.
-func isElsewhere(i *fleet.MergeItem, p fleet.Pass) bool {
+// IsElsewhere says whether the work that an item is for is with somebody else already, or will be.
+func IsElsewhere(i *fleet.MergeItem, p fleet.Pass) bool {
 	return slices.ContainsFunc(i.Work, func(r fleet.Ref) bool {
 		w := Work(p.Past.Records, r)
 		switch {

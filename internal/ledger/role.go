@@ -70,7 +70,7 @@ var blankLines = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 func RoleRoom(r fleet.Role, all []fleet.Registration, works []fleet.WorkItem) error {
 	n := 0
 	for i := range all {
-		if all[i].Role == r.Name && all[i].Desired == fleet.DesiredRunning && !hasFinished(&all[i]) {
+		if all[i].Role == r.Name && all[i].Desired == fleet.DesiredRunning && !HasFinished(&all[i]) {
 			n++
 		}
 	}
@@ -85,8 +85,8 @@ func RoleRoom(r fleet.Role, all []fleet.Registration, works []fleet.WorkItem) er
 	return nil
 }
 
-// hasFinished says whether an agent has ended by itself, well, or is not started again.
-func hasFinished(r *fleet.Registration) bool {
+// HasFinished says whether an agent has ended by itself, well, or is not started again.
+func HasFinished(r *fleet.Registration) bool {
 	if r.Exit == nil {
 		return false
 	}
