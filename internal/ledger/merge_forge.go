@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"custos/internal/fleet"
@@ -30,8 +31,8 @@ func SeeAtForge(t Trackers, q fleet.MergeQueue, i fleet.MergeItem) (s PullSight)
 		s.Now.Waits = fmt.Sprintf("no pull request of %s at %.12s into %s is seen in project %s: open one", i.Source, i.Commit, q.Target, q.Project)
 		return s
 	}
-	if s.Pull = string(r); !namesWork(i, r) {
-		s.Now.Work = append(append([]fleet.Ref{}, i.Work...), r)
+	if s.Pull = string(r); !slices.Contains(i.Work, r) {
+		s.Now.Work = append(slices.Clone(i.Work), r)
 	}
 	seen, p := t.Seen(r), t.pulls[r]
 	switch {
@@ -45,15 +46,6 @@ func SeeAtForge(t Trackers, q fleet.MergeQueue, i fleet.MergeItem) (s PullSight)
 		s.open(t, q, p)
 	}
 	return s
-}
-
-func namesWork(i fleet.MergeItem, r fleet.Ref) bool {
-	for _, w := range i.Work {
-		if w == r {
-			return true
-		}
-	}
-	return false
 }
 
 // pullOf is the pull request that an item is merged by: of those that it names the one of its branch, else the first; else

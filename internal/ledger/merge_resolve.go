@@ -56,17 +56,10 @@ func IsElsewhere(i *fleet.MergeItem, p fleet.Pass) bool {
 func AskResolve(q fleet.MergeQueue, i fleet.MergeItem, at fleet.Instant) (fleet.WorkItem, error) {
 	body := fmt.Sprintf("Branch %s (%s) is not merged into %s: %s.\n\nBring it in, on a branch of your own: merge %s, keep what both sides meant, and change nothing else. What you hand in is tested, and reviewed where that is asked for, like any other branch.",
 		i.Source, i.ID, q.Target, strings.TrimRight(mergeWhy(&i), "."), q.Target)
-	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "resolve/" + i.ID + "/" + i.Commit}, Title: fleet.Line("Bring in "+i.Source+resolveTitle(i), longestTitle), Body: body,
+	w, err := AddWork(fleet.WorkItem{Head: fleet.Head{Key: "resolve/" + i.ID + "/" + i.Commit}, Title: fleet.Line(strings.TrimSuffix("Bring in "+i.Source+": "+i.Title, ": "), longestTitle), Body: body,
 		Project: i.Project, Role: q.Resolve, Priority: i.Priority}, fleet.ByCustos, at)
 	w.Resolves, w.Left, w.LeftBy = &fleet.Resolved{Queue: q.Name, Item: i.ID, Commit: i.Commit}, i.Source, i.Agent
 	return w, err
-}
-
-func resolveTitle(i fleet.MergeItem) string {
-	if i.Title == "" {
-		return ""
-	}
-	return ": " + i.Title
 }
 
 // resolutionWords say who brings an item in that is stuck; "" where nobody is to.
@@ -85,30 +78,15 @@ func (b *MergeBook) resolutionWords(i *fleet.MergeItem) string {
 	return "; " + w.ID + " is to bring it in, and nobody has it yet"
 }
 
-// Resolution is what follows from work by which an item was to be brought in.
-type Resolution int
-
-// What follows: nothing, that the item is tried again, since the work is merged; or that nobody needs it, since the item is not
-// stuck any more, or at another commit.
-const (
-	ResolvedNothing Resolution = iota
-	ResolvedTryAgain
-	ResolvedElsewhere
-)
-
-// Resolving says which; i may be nil.
-func Resolving(i *fleet.MergeItem, w *fleet.WorkItem) Resolution {
+// Resolved says what follows for an item (nil: it is not known any more) from work by which it was to be brought in: that it is
+// tried again, since that work is merged; or that nobody needs the work, since the item is not stuck, or at another commit.
+func Resolved(i *fleet.MergeItem, w *fleet.WorkItem) (again, needless bool) {
 	same := i != nil && i.Commit == w.Resolves.Commit
 	switch {
 	case i == nil || same && i.State == fleet.MergeWaiting:
-		return ResolvedNothing
+		return false, false
 	case same && isStuck(i):
-		if w.State == fleet.WorkClosed && w.Outcome == Completed && i.Since.Before(w.Since) {
-			return ResolvedTryAgain
-		}
-		return ResolvedNothing
-	case w.State != fleet.WorkClosed:
-		return ResolvedElsewhere
+		return w.State == fleet.WorkClosed && w.Outcome == Completed && i.Since.Before(w.Since), false
 	}
-	return ResolvedNothing
+	return false, w.State != fleet.WorkClosed
 }

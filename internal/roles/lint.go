@@ -127,8 +127,8 @@ func (w World) handedOut(r fleet.Role) string {
 			return "[team." + t.Name + "]"
 		}
 	}
-	if q := w.reviewed(r.Name); q != "" {
-		return "[merge." + q + "]"
+	if q := fleet.Find(w.Queues, func(q *fleet.MergeQueue) bool { return q.Review == r.Name || q.Resolve == r.Name }); q != nil {
+		return "[merge." + q.Name + "]"
 	}
 	return ""
 }

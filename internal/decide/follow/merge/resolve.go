@@ -29,20 +29,27 @@ func (c *pass) resolve() {
 			c.out.Records.Work = append(c.out.Records.Work, w)
 		}
 	}
+	c.resolved()
+}
+
+// resolved goes on from the work by which items were to be brought in.
+func (c *pass) resolved() {
 	for _, w := range c.Past.Records.Work {
 		r := w.Resolves
 		if r == nil || r.Queue != c.queue.Name {
 			continue
 		}
 		was := c.book.Item(r.Item)
-		switch ledger.Resolving(was, &w) {
-		case ledger.ResolvedTryAgain:
+		again, needless := ledger.Resolved(was, &w)
+		if again {
 			i := c.item(r.Item)
 			*i = ledger.Repin(*i, i.Commit, c.at)
-		case ledger.ResolvedElsewhere:
-			if done, err := ledger.CloseWork(w, "outdated", fmt.Sprintf("%s is %s, at %.12s", was.ID, was.State, was.Commit), fleet.ByCustos, c.at); err == nil {
-				c.out.Records.Work = append(c.out.Records.Work, done)
-			}
+		}
+		if !needless {
+			continue
+		}
+		if done, err := ledger.CloseWork(w, "outdated", fmt.Sprintf("%s is %s, at %.12s", was.ID, was.State, was.Commit), fleet.ByCustos, c.at); err == nil {
+			c.out.Records.Work = append(c.out.Records.Work, done)
 		}
 	}
 }
