@@ -72,6 +72,7 @@ type MergeQueue struct {
 	Target  string   `json:"target"`
 	Remote  string   `json:"remote,omitempty"`
 	Project string   `json:"project,omitempty"`
+	Mode    string   `json:"mode"` // who moves the target: own (Custos), forge or watch
 	Gates   []string `json:"gates"`
 	Held    string   `json:"held,omitempty"` // why nothing lands
 	HeldBy  string   `json:"held_by,omitempty"`

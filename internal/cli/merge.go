@@ -134,10 +134,17 @@ func queueWord(q api.MergeQueue) string {
 }
 
 func queued(q api.MergeQueue) string {
+	text := fmt.Sprintf("%d waiting", q.Waiting)
 	if q.Unready > 0 {
-		return fmt.Sprintf("%d waiting, %d not ready", q.Waiting, q.Unready)
+		text += fmt.Sprintf(", %d not ready", q.Unready)
 	}
-	return fmt.Sprintf("%d waiting", q.Waiting)
+	switch q.Mode {
+	case "forge":
+		return text + "; its forge merges"
+	case "watch":
+		return text + "; it is watched only"
+	}
+	return text
 }
 
 // goneWord is how a queue is that custos.toml does not have any more.

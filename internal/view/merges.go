@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
@@ -9,7 +11,7 @@ import (
 // MergeQueue is a merge queue as it is shown.
 func MergeQueue(b *ledger.MergeBook) api.MergeQueue {
 	v := api.MergeQueue{Name: b.Queue.Name, Repo: b.Queue.Repo, Target: b.Queue.Target, Remote: b.Queue.Remote, Project: b.Queue.Project, Broken: b.Broken(),
-		Waiting: len(b.Waiting()), Unready: len(b.Unready()), Batch: b.Batch()}
+		Mode: cmp.Or(string(b.Queue.Mode), "own"), Gates: []string{}, Waiting: len(b.Waiting()), Unready: len(b.Unready()), Batch: b.Batch()}
 	for _, g := range b.Queue.Gates {
 		v.Gates = append(v.Gates, g.Name)
 	}
