@@ -27,6 +27,8 @@ type Role struct {
 	MemoryMax  int64    `json:"memory_max,omitempty"`
 	Heartbeat  string   `json:"heartbeat,omitempty"`
 	MaySpawn   []string `json:"may_spawn,omitempty"`
+	ReportsTo  string   `json:"reports_to,omitempty"`
+	Mails      []string `json:"mails,omitempty"`
 	Max        int      `json:"max,omitempty"`
 	Ends       string   `json:"ends,omitempty"`        // merged: work of its agents is closed by its merge
 	Policy     string   `json:"policy,omitempty"`      // what the calls of an agent of it would be judged by

@@ -40,6 +40,8 @@ type roleSection struct {
 	Memory    string   `toml:"memory" is:"size"` // cap on the memory of each
 	Heartbeat string   `toml:"heartbeat" is:"duration 1m.."`
 	MaySpawn  []string `toml:"may_spawn"`                  // roles of agents that its own may start
+	ReportsTo string   `toml:"reports_to"`                 // role of who hears of their end and of their silence
+	Mails     []string `toml:"mails"`                      // types of mail that they may send
 	Max       int      `toml:"max" is:"1..1000"`           // agents that have it at once
 	Ends      string   `toml:"ends" is:"|merged"`          // "merged": its work is closed by its merge, not by its word
 	Takes     string   `toml:"takes" is:"|ready|returned"` // work of it that Custos hands out by itself: all, or what was given back
@@ -95,6 +97,7 @@ func (s roleSection) role(name string, presets []fleet.Role, cfg config.Config) 
 	}
 	r.Name, r.Env, r.Account, r.Project, r.Headless, r.Heartbeat = name, s.Env, s.Account, s.Project, s.Headless, s.Heartbeat
 	r.Kind, r.Argv, r.Restart, r.Max, r.Takes, r.Tries = s.Kind, s.Argv, fleet.Restart(s.Restart), s.Max, s.Takes, s.Tries
+	r.ReportsTo, r.Mails = s.ReportsTo, s.Mails
 	r.What, r.Prompt, r.Ends = cmp.Or(s.What, r.What), cmp.Or(s.Prompt, r.Prompt), cmp.Or(s.Ends, r.Ends)
 	if s.Standing != nil {
 		r.Standing = *s.Standing
@@ -174,6 +177,9 @@ func checkRole(r *fleet.Role, all map[string]roleSection, presets []fleet.Role, 
 			return fmt.Errorf("may_spawn: there is no role %q%s", fleet.Line(name, 40), nearest.Hint(name, known))
 		}
 	}
+	if err := checkContract(r, sortedNames(all)); err != nil {
+		return err
+	}
 	for _, x := range [][2]string{{"prompt", r.Prompt}, {"argv", strings.Join(r.Argv, "\n")}} {
 		if v := ledger.UnknownVariable(x[1]); v != "" {
 			return fmt.Errorf("%s: there is no {{%s}}; there are %s", x[0], fleet.Line(v, 40), strings.Join(ledger.RoleVariables(), ", "))
@@ -206,6 +212,26 @@ func checkContext(r *fleet.Role, kinds *agent.Kinds) error {
 	}
 	if _, err := agent.Launch(kind, o); err != nil {
 		return fmt.Errorf("context: %w", err)
+	}
+	return nil
+}
+
+// checkContract refuses a role that reports to none there is, or to itself, and mail of a type that there is not.
+func checkContract(r *fleet.Role, configured []string) error {
+	switch {
+	case r.ReportsTo == r.Name:
+		return errors.New("reports_to: a role reports to another one")
+	case r.ReportsTo != "" && !slices.Contains(configured, r.ReportsTo):
+		return fmt.Errorf("reports_to: there is no [role.%s]%s", fleet.Line(r.ReportsTo, 40), nearest.Hint(r.ReportsTo, configured))
+	}
+	types := []string{ledger.FreeMail}
+	for _, t := range fleet.MailTypes() {
+		types = append(types, string(t))
+	}
+	for _, t := range r.Mails {
+		if !slices.Contains(types, t) {
+			return fmt.Errorf("mails: there is no type %q%s", fleet.Line(t, 40), nearest.Choice(t, types))
+		}
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func writeRole(p *page, r api.Role) {
 	p.head(flat(r.Name), flat(state))
 	from := func(key, value string) string { return withKey(value, r.From[key]) }
 	p.known([][2]string{{"What", from("what", r.What)}, {"Preset", from("preset", r.Preset)}, {"Kind", from("kind", r.Kind)}, {"Command", from("argv", strings.Join(r.Argv, " "))}, {"Worktree of", from("repo", r.Repo)}, {"Folder", from("dir", r.Dir)},
-		{"Project", from("project", r.Project)}, {"Account", from("account", r.Account)}, {"Variables", from("env", strings.Join(r.Env, ", "))}, {"May start", from("may_spawn", strings.Join(r.MaySpawn, ", "))}, {"At most", from("max", number(r.Max))},
+		{"Project", from("project", r.Project)}, {"Account", from("account", r.Account)}, {"Variables", from("env", strings.Join(r.Env, ", "))}, {"May start", from("may_spawn", strings.Join(r.MaySpawn, ", "))}, {"Reports to", from("reports_to", r.ReportsTo)}, {"May send", from("mails", strings.Join(r.Mails, ", "))}, {"At most", from("max", number(r.Max))},
 		{"Its work ends", from("ends", r.Ends)}, {"Policy", withKey(r.Policy, r.PolicyFrom)}, {"Context", from("context", strings.Join(r.Context, ", "))}})
 	for _, b := range r.Budgets {
 		p.line("  Budget %s: %s of %s, %s", flat(b.Name), flat(b.Limits), flat(strings.TrimSpace(b.Scope+" "+b.Of)), flat(b.Window))

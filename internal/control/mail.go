@@ -104,6 +104,13 @@ func (c *Control) sendMail(ctx context.Context, call Call, r api.MailRequest) (a
 	if err != nil {
 		return api.Mail{}, err
 	}
+	if self, isAgent := fleet.AgentOf(call.By); isAgent {
+		if reg := ledger.Registration(registered, self); reg != nil {
+			if err := ledger.RoleMaySend(c.role(reg.Role), fleet.MailType(r.Type)); err != nil {
+				return api.Mail{}, Illegal(err)
+			}
+		}
+	}
 	ready := c.readyMail(ctx, registered, &r, call.By)
 	made, err := c.edit(ctx, func(all fleet.Records) (fleet.Records, error) {
 		out, err := c.mailEdit(all, ledger.AddressesOf(registered).Watched(c.Watchers), r, call.By)

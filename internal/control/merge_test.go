@@ -222,3 +222,17 @@ func TestBranchOfAnother(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An agent sends only what its role says, where that says so; a person sends anything.
+func TestAnAgentSendsWhatItsRoleSays(t *testing.T) {
+	y := newYard(t)
+	y.Roles = []fleet.Role{{Name: "builder", Mails: []string{"worker_done"}}}
+	y.regs = []fleet.Registration{{Name: "dev", Role: "builder", Desired: fleet.DesiredRunning}}
+	ask := api.MailRequest{To: []string{"overseer"}, Subject: "may I?", Type: "question"}
+	if _, err := y.sendMail(t.Context(), Call{By: "agent/dev"}, ask); err == nil || !strings.Contains(err.Error(), "an agent of role builder may send worker_done") {
+		t.Errorf("%v", err)
+	}
+	if _, err := y.sendMail(t.Context(), Call{By: "ann"}, ask); err != nil {
+		t.Error(err)
+	}
+}

@@ -215,7 +215,7 @@ func (c *Control) spawned(ctx context.Context, q api.SpawnRequest, name string, 
 	if err := c.roleAllows(q, all, records.Work); err != nil {
 		return nil, err
 	}
-	reg, err := spawnOf(c.asRole(q, name, records), name, all, c.kindOf())
+	reg, err := spawnOf(c.asRole(q, name, records, all), name, all, c.kindOf())
 	if r := c.role(q.Role); r != nil && err == nil {
 		reg.RoleSum = ledger.RoleSum(*r)
 	}

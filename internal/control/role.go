@@ -85,10 +85,13 @@ func (c *Control) unmade(ctx context.Context, what, role string) error {
 
 // asRole is a spawn with what it does not say itself as its role says, where custos.toml has that
 // role; else a role is a word.
-func (c *Control) asRole(q api.SpawnRequest, name string, all fleet.Records) api.SpawnRequest {
+func (c *Control) asRole(q api.SpawnRequest, name string, all fleet.Records, regs []fleet.Registration) api.SpawnRequest {
 	if r := c.role(q.Role); r != nil {
 		own := q.Kind == "" && len(q.Argv) == 0
 		q = filled(q, *r)
+		if boss := ledger.RoleSupervisor(*r, regs); q.Parent == "" && boss != nil {
+			q.Parent = boss.Name
+		}
 		a, w := fleet.Registration{Name: name, Project: q.Project, Parent: q.Parent, Task: q.Task, Branch: cmp.Or(q.Branch, "agent/"+fileWord(name))}, ledger.Work(all, fleet.Ref(q.Task))
 		if own {
 			q.Argv = ledger.RoleArgv(*r, a, w)

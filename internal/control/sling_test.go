@@ -188,14 +188,14 @@ func TestMergedWorkIsClosedByNoWord(t *testing.T) {
 // What a spawn says itself goes before what its role says; a role that is only a word changes nothing.
 func TestSpawnAsRole(t *testing.T) {
 	o := newOffice(t, builder())
-	q := o.asRole(api.SpawnRequest{Role: "builder", Prompt: "mine", Here: "/cwd", Restart: "never"}, "x", fleet.Records{})
+	q := o.asRole(api.SpawnRequest{Role: "builder", Prompt: "mine", Here: "/cwd", Restart: "never"}, "x", fleet.Records{}, nil)
 	if q.Kind != "claude" || !q.Worktree || q.Repo != "/src/shop" || q.Dir != "" || q.Prompt != "mine" || q.Restart != "never" || q.Project != "shop" {
 		t.Errorf("%+v", q)
 	}
-	if q := o.asRole(api.SpawnRequest{Role: "builder", Dir: "/mine", Argv: []string{"codex"}}, "x", fleet.Records{}); q.Worktree || q.Dir != "/mine" || q.Kind != "" || q.Argv[0] != "codex" {
+	if q := o.asRole(api.SpawnRequest{Role: "builder", Dir: "/mine", Argv: []string{"codex"}}, "x", fleet.Records{}, nil); q.Worktree || q.Dir != "/mine" || q.Kind != "" || q.Argv[0] != "codex" {
 		t.Errorf("%+v", q)
 	}
-	if q := o.asRole(api.SpawnRequest{Role: "painter", Kind: "claude", Here: "/cwd"}, "x", fleet.Records{}); q.Dir != "/cwd" || q.Prompt != "" || q.Worktree {
+	if q := o.asRole(api.SpawnRequest{Role: "painter", Kind: "claude", Here: "/cwd"}, "x", fleet.Records{}, nil); q.Dir != "/cwd" || q.Prompt != "" || q.Worktree {
 		t.Errorf("%+v", q)
 	}
 }

@@ -19,13 +19,15 @@ type Role struct {
 	Standing  bool     `json:"standing,omitempty"`
 	MemoryMax int64    `json:"memory_max,omitempty"`
 	Heartbeat string   `json:"heartbeat,omitempty"`
-	MaySpawn  []string `json:"may_spawn,omitempty"` // roles of agents that its own may start; nil: it is not said
-	Max       int      `json:"max,omitempty"`       // agents that have it at once; 0: not said
-	Ends      string   `json:"ends,omitempty"`      // how its work ends: RoleEndsMerged, or by its agent's word
-	Takes     string   `json:"takes,omitempty"`     // which work of it Custos hands out by itself, besides that of teams and reviews: RoleTakesReady, RoleTakesReturned
-	Tries     int      `json:"tries,omitempty"`     // how often Custos hands one piece of work out
-	Context   []string `json:"context,omitempty"`   // files with standing instructions that its agents get beside the first prompt
-	Typed     bool     `json:"typed,omitempty"`     // its agents take the first prompt at their prompt, and not on their command line
+	MaySpawn  []string `json:"may_spawn,omitempty"`  // roles of agents that its own may start; nil: it is not said
+	ReportsTo string   `json:"reports_to,omitempty"` // role of the agent that hears of their end, and of their silence, where nobody else has started them
+	Mails     []string `json:"mails,omitempty"`      // types of mail that they may send ("free": any other than those that have a name); nil: it is not said
+	Max       int      `json:"max,omitempty"`        // agents that have it at once; 0: not said
+	Ends      string   `json:"ends,omitempty"`       // how its work ends: RoleEndsMerged, or by its agent's word
+	Takes     string   `json:"takes,omitempty"`      // which work of it Custos hands out by itself, besides that of teams and reviews: RoleTakesReady, RoleTakesReturned
+	Tries     int      `json:"tries,omitempty"`      // how often Custos hands one piece of work out
+	Context   []string `json:"context,omitempty"`    // files with standing instructions that its agents get beside the first prompt
+	Typed     bool     `json:"typed,omitempty"`      // its agents take the first prompt at their prompt, and not on their command line
 }
 
 // Which work Custos hands out by itself.

@@ -102,6 +102,29 @@ func RoleMaySpawn(parent *fleet.Role, child string) error {
 	return Unfit("start an agent of role "+fleet.Line(child, 40), "an agent of role %s may start %s", parent.Name, cmp.Or(strings.Join(parent.MaySpawn, ", "), "none"))
 }
 
+// FreeMail is what a role calls mail that has no type.
+const FreeMail = "free"
+
+// RoleMaySend refuses an agent mail of a type that its role does not name.
+func RoleMaySend(r *fleet.Role, t fleet.MailType) error {
+	if name := cmp.Or(string(t), FreeMail); r != nil && r.Mails != nil && !slices.Contains(r.Mails, name) {
+		return Unfit("send mail of type "+fleet.Line(name, 40), "an agent of role %s may send %s", r.Name, cmp.Or(strings.Join(r.Mails, ", "), "none"))
+	}
+	return nil
+}
+
+// RoleSupervisor is whom agents of a role report to where nobody has started them: of the role that theirs names, the one that was
+// registered first of those that are to run; nil for none.
+func RoleSupervisor(r fleet.Role, all []fleet.Registration) (first *fleet.Registration) {
+	for i := range all {
+		a := &all[i]
+		if r.ReportsTo != "" && a.Role == r.ReportsTo && a.Desired == fleet.DesiredRunning && !HasFinished(a) && (first == nil || a.CreatedAt.Before(first.CreatedAt)) {
+			first = a
+		}
+	}
+	return first
+}
+
 // SlingWork returns work as it is taken for an agent that is to begin with it: the pass that
 // sees it gives the order, and gives the work back where that comes to nothing.
 func SlingWork(w fleet.WorkItem, begin []fleet.Order, by string, at fleet.Instant) (fleet.WorkItem, error) {

@@ -36,6 +36,9 @@ func RoleStart(r fleet.Role, w *fleet.WorkItem, parent *fleet.Registration, file
 	if r.Headless {
 		a.Where = fleet.WhereHeadless
 	}
+	if parent == nil && (w == nil || w.Review == nil) { // who was started by an author reviews nothing of that one's
+		parent = RoleSupervisor(r, past.Registrations)
+	}
 	if parent != nil {
 		a.Parent, a.Depth, a.Run = parent.Name, parent.Depth+1, parent.Run
 	}

@@ -13,7 +13,7 @@ import (
 // reads anew.
 func RoleSum(r fleet.Role) string {
 	text, _ := json.Marshal(fleet.Role{Kind: r.Kind, Argv: r.Argv, Env: r.Env, Account: r.Account, Project: r.Project, Repo: r.Repo, Dir: r.Dir, Prompt: r.Prompt,
-		Headless: r.Headless, Restart: r.Restart, Standing: r.Standing, MemoryMax: r.MemoryMax, Heartbeat: r.Heartbeat, Context: r.Context}) // plain values
+		Headless: r.Headless, Restart: r.Restart, Standing: r.Standing, MemoryMax: r.MemoryMax, Heartbeat: r.Heartbeat, Context: r.Context, ReportsTo: r.ReportsTo}) // plain values
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }

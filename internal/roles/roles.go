@@ -45,7 +45,7 @@ func keys(r fleet.Role, line func(role, key string) string) map[string]string {
 	from := map[string]string{}
 	for key, set := range map[string]bool{"kind": r.Kind != "", "argv": len(r.Argv) > 0, "env": len(r.Env) > 0, "account": r.Account != "", "project": r.Project != "", "repo": r.Repo != "",
 		"dir": r.Dir != "", "prompt": r.Prompt != "", "headless": r.Headless, "restart": r.Restart != "", "standing": r.Standing, "memory": r.MemoryMax > 0, "heartbeat": r.Heartbeat != "",
-		"may_spawn": r.MaySpawn != nil, "max": r.Max > 0, "ends": r.Ends != "", "takes": r.Takes != "", "tries": r.Tries > 0, "what": r.What != "", "preset": r.Preset != "", "context": len(r.Context) > 0} {
+		"may_spawn": r.MaySpawn != nil, "reports_to": r.ReportsTo != "", "mails": r.Mails != nil, "max": r.Max > 0, "ends": r.Ends != "", "takes": r.Takes != "", "tries": r.Tries > 0, "what": r.What != "", "preset": r.Preset != "", "context": len(r.Context) > 0} {
 		if set {
 			from[key] = line(r.Name, key)
 		}
