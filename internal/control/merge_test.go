@@ -232,6 +232,7 @@ func TestAnAgentSendsWhatItsRoleSays(t *testing.T) {
 	if _, err := y.sendMail(t.Context(), Call{By: "agent/dev"}, ask); err == nil || !strings.Contains(err.Error(), "an agent of role builder may send worker_done") {
 		t.Errorf("%v", err)
 	}
+	ask.To = []string{"dev"}
 	if _, err := y.sendMail(t.Context(), Call{By: "ann"}, ask); err != nil {
 		t.Error(err)
 	}
