@@ -55,6 +55,8 @@ func ofPull(p *fleet.PullRequest, q fleet.MergeQueue, commit string, err error) 
 		return err
 	case err != nil:
 		return fmt.Errorf("%w; a pull request of a fork, whose branch is not in the remote, cannot be merged by a queue", err)
+	case p.Fork:
+		return fmt.Errorf("%s is of a fork: whoever has that pushes to it", p.Name)
 	case p.Base != q.Target:
 		return fmt.Errorf("%s is to be merged into %s, and the queue merges into %s", p.Name, fleet.Line(p.Base, 60), q.Target)
 	case commit != p.Head || strings.TrimSpace(commit) == "":

@@ -42,16 +42,26 @@ func nextAtForge(b *ledger.MergeBook, past *fleet.Past, snap *fleet.Snapshot) (*
 	if held, _ := b.Holds(); held != "" || b.Queue.Mode != fleet.MergeForge || isAsking(b, past) {
 		return nil, nil
 	}
-	for n := range b.Waiting() {
-		i := &b.Waiting()[n]
-		pull := fleet.Find(snap.Forge.Value.Pulls, func(p *fleet.PullRequest) bool {
-			return slices.Contains(i.Work, fleet.Ref(p.Name)) && p.Branch == i.Source && p.Head == i.Commit
+	waiting := slices.Clone(b.Waiting())
+	slices.SortStableFunc(waiting, func(x, y fleet.MergeItem) int { return refusedBefore(past, &x) - refusedBefore(past, &y) })
+	for n := range waiting {
+		i := &waiting[n]
+		p := fleet.Find(snap.Forge.Value.Pulls, func(p *fleet.PullRequest) bool {
+			return slices.Contains(i.Work, fleet.Ref(p.Name)) && p.Branch == i.Source && p.Head == i.Commit && !p.Fork
 		})
-		if pull != nil && snap.Forge.Fresh() && b.Unmet(i, nil) == "" {
-			return i, pull
+		if p != nil && snap.Forge.Fresh() && b.Unmet(i, nil) == "" {
+			return i, p
 		}
 	}
 	return nil, nil
+}
+
+// refusedBefore is 1 for an item that its forge has refused: the others need not wait for what that wants.
+func refusedBefore(past *fleet.Past, i *fleet.MergeItem) int {
+	if r := ledger.AskedToMerge(*past, i); r != nil && r.Status != fleet.ResultDone && r.Status != fleet.ResultUnneeded {
+		return 1
+	}
+	return 0
 }
 
 // isAsking says whether an item of the queue is being merged: the forge is asked, or has merged it and that is not seen yet.

@@ -50,6 +50,19 @@ func TestNextAtForge(t *testing.T) {
 	if got := next(); got != "mq1 shop!7" || leaves() != "" {
 		t.Errorf("beside the forge's own queue: %q, leaves %q", got, leaves())
 	}
+	past.Actions = append(past.Actions, fleet.ActionRecord{Action: fleet.Action{Do: ledger.AskForge, For: fleet.AlertKey{Subject: fleet.Subject{Kind: fleet.KindMerge, Name: "mq1"}}}, Stage: fleet.StageEnded, PlannedAt: s.At, Result: &fleet.Result{Status: fleet.ResultFailed}})
+	if got := next(); got != "mq1 shop!7" {
+		t.Errorf("one that was refused, alone: %q", got)
+	}
+	past.Records.Merges[1].Waits, past.Actions[0].Result.Status = "", fleet.ResultFailed
+	past.Records.Merges[0].Priority = fleet.P0
+	past.Actions = past.Actions[1:]
+	if got := next(); got != "mq2 shop!8" {
+		t.Errorf("beside one that was refused: %q", got)
+	}
+	past.Actions = []fleet.ActionRecord{asked}
+	past.Actions[0].Stage, past.Actions[0].Result = fleet.StageEnded, &fleet.Result{Status: fleet.ResultDone, Ended: s.At, Merge: &fleet.MergeOutcome{}}
+	past.Records.Merges[1].Waits = "its forge has shop!8 in its own queue"
 	past.Records.MergeHolds = []fleet.MergeHold{{Head: fleet.Head{Key: "q"}, Queue: "q", Held: true, Why: "release day", By: "ann"}}
 	if got := next(); got != "" || leaves() != "mq2" {
 		t.Errorf("while it is held: %q, leaves %q", got, leaves())

@@ -65,6 +65,9 @@ type EndedPull struct {
 	Title   string         `json:"title"` // untrusted text
 	URL     string         `json:"url"`
 	Branch  string         `json:"branch"` // its head's
+	Head    string         `json:"head,omitempty"`
+	Base    string         `json:"base,omitempty"` // that it was to be merged into
+	Fork    bool           `json:"fork,omitempty"` // its branch is in another repository, or in none that is told
 	Merged  bool           `json:"merged,omitempty"`
 	Ended   Leaf[Duration] `json:"ended"`           // since then, by the forge's clock
 	Agent   string         `json:"agent,omitempty"` // who worked on it, by registry, branch or name
@@ -83,6 +86,7 @@ type PullRequest struct {
 	Base     string         `json:"base" help:"the branch it is to be merged into"`
 	Branch   string         `json:"branch" help:"its own branch"`
 	Head     string         `json:"head" help:"its newest commit"`
+	Fork     bool           `json:"fork,omitempty" help:"whether its branch is in another repository, or in none that is told"`
 	Draft    bool           `json:"draft,omitempty" help:"whether it is a draft"`
 	Age      Leaf[Duration] `json:"age" help:"time since it was opened"`
 	Pushed   Leaf[Duration] `json:"pushed" help:"time since its newest commit was pushed, as far as that is known"`

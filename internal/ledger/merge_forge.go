@@ -29,6 +29,9 @@ func SeeAtForge(t Trackers, q fleet.MergeQueue, i fleet.MergeItem) (s PullSight)
 	r := t.pullOf(q, i)
 	if r == "" {
 		s.Now.Waits = fmt.Sprintf("no pull request of %s at %.12s into %s is seen in project %s: open one", i.Source, i.Commit, q.Target, q.Project)
+		if i.Agent != "" {
+			s.Now.Waits += ", or have a person add it, where it is not " + fleet.Line(i.Agent, 60) + "'s"
+		}
 		return s
 	}
 	if s.Pull = string(r); !slices.Contains(i.Work, r) {
@@ -38,18 +41,32 @@ func SeeAtForge(t Trackers, q fleet.MergeQueue, i fleet.MergeItem) (s PullSight)
 	switch {
 	case seen.Why != "":
 		s.Now.Waits, s.Now.Unseen = string(r)+" is not seen now: "+fleet.Line(seen.Why, 200), true
-	case p == nil && seen.Outcome == "merged":
-		s.Merged = true
 	case p == nil:
-		s.Closed = fmt.Sprintf("%s was closed, and not merged", r)
+		s.over(q, r, t.ended[r], seen.Outcome == "merged")
 	default:
 		s.open(t, q, p)
 	}
 	return s
 }
 
+// over judges a pull request that is not open any more. What was merged into another branch is not in the target.
+func (s *PullSight) over(q fleet.MergeQueue, r fleet.Ref, e *fleet.EndedPull, merged bool) {
+	switch {
+	case !merged:
+		s.Closed = fmt.Sprintf("%s was closed, and not merged", r)
+	case e != nil && e.Base != "" && e.Base != q.Target:
+		s.Closed = fmt.Sprintf("%s was merged into %s, and not into %s", r, fleet.Line(e.Base, 80), q.Target)
+	default:
+		s.Merged = true
+		if e != nil && e.Head != "" { // it may have moved between two looks
+			s.Now.Commit = e.Head
+		}
+	}
+}
+
 // pullOf is the pull request that an item is merged by: of those that it names the one of its branch, else the first; else
-// the one that there is of its branch at its commit. "" for none.
+// the one that there is of its branch in the repository itself, at its commit. An agent's item has only one that is its own. "" for
+// none.
 func (t Trackers) pullOf(q fleet.MergeQueue, i fleet.MergeItem) (r fleet.Ref) {
 	for _, w := range i.Work {
 		if p := t.pulls[w]; isPull(w) && (r == "" || p != nil && p.Branch == i.Source) {
@@ -59,9 +76,18 @@ func (t Trackers) pullOf(q fleet.MergeQueue, i fleet.MergeItem) (r fleet.Ref) {
 	if r != "" {
 		return r
 	}
-	for name, p := range t.pulls {
-		if p.Project == q.Project && p.Base == q.Target && p.Branch == i.Source && p.Head == i.Commit && (r == "" || name < r) {
+	take := func(name fleet.Ref, project, base, branch, head, agent string, fork bool) {
+		is := project == q.Project && base == q.Target && branch == i.Source && head == i.Commit && !fork
+		if is && (i.Agent == "" || agent == i.Agent) && (r == "" || name < r) {
 			r = name
+		}
+	}
+	for name, p := range t.pulls {
+		take(name, p.Project, p.Base, p.Branch, p.Head, p.Agent, p.Fork)
+	}
+	for name, e := range t.ended {
+		if e.Merged && r == "" {
+			take(name, e.Project, e.Base, e.Branch, e.Head, e.Agent, e.Fork)
 		}
 	}
 	return r
@@ -70,6 +96,10 @@ func (t Trackers) pullOf(q fleet.MergeQueue, i fleet.MergeItem) (r fleet.Ref) {
 // open judges a pull request that is open.
 func (s *PullSight) open(t Trackers, q fleet.MergeQueue, p *fleet.PullRequest) {
 	i, name := &s.Now, p.Name
+	if p.Fork { // whoever has that pushes to it
+		i.Waits = name + " is of a fork: a person merges it there"
+		return
+	}
 	if p.Head != "" && p.Head != i.Commit && (i.State == fleet.MergeWaiting || isStuck(i)) {
 		*i = Repin(*i, p.Head, t.at)
 	}
@@ -95,6 +125,8 @@ func pullWaits(t Trackers, q fleet.MergeQueue, p *fleet.PullRequest) (why string
 		return p.Name + " " + fleet.Line(why, 200), unseen
 	}
 	switch {
+	case q.Mode == fleet.MergeForge && !p.Owner.MayTouch():
+		return fmt.Sprintf("nothing may be written to project %s: watch_only", p.Project), false
 	case p.Base != q.Target:
 		return fmt.Sprintf("%s goes into %s, and not into %s", p.Name, fleet.Line(p.Base, 80), q.Target), false
 	case !known:
@@ -143,6 +175,9 @@ func (b *MergeBook) whyAtForge(i *fleet.MergeItem) string {
 	}
 	if i.Why != "" {
 		return i.Why
+	}
+	if !slices.ContainsFunc(i.Work, isPull) {
+		return "its pull request was not looked for yet"
 	}
 	return fmt.Sprintf("it is number %d of %d that its forge is asked to merge", b.Position(i.ID), len(b.Waiting()))
 }

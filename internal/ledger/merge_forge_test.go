@@ -44,6 +44,8 @@ func TestSeeAtForge(t *testing.T) {
 		"at another commit":  {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Head = "c2" }, look{waits: "no pull request of b-mq1"}},
 		"into another":       {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Base = "next" }, look{waits: "no pull request of b-mq1"}},
 		"of another project": {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Project = "bank" }, look{waits: "no pull request of b-mq1"}},
+		"of a fork":          {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Fork = true }, look{waits: "no pull request of b-mq1"}},
+		"watched only":       {func(p *fleet.PullRequest, _ *fleet.Snapshot) { p.Owner = fleet.OwnerForeign }, look{waits: "nothing may be written to project shop: watch_only"}},
 		"blind":              {func(_ *fleet.PullRequest, s *fleet.Snapshot) { s.Forge.Status = fleet.StatusUnknown }, look{waits: "its tracker is not seen now", unseen: true}},
 	} {
 		s, p := shopSeen(), greenPull()
@@ -65,11 +67,42 @@ func TestAnItemIsItsPullRequest(t *testing.T) {
 	if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, named); got.Now.Commit != "c2" || got.Pull != "shop!7" {
 		t.Errorf("%+v", got)
 	}
-	for merged, want := range map[bool]string{true: "", false: "shop!7 was closed, and not merged"} {
-		s.Forge.Value.Pulls, s.Forge.Value.Ended = nil, []fleet.EndedPull{{Name: "shop!7", Merged: merged, Ended: fleet.Known(fleet.Duration(time.Hour))}}
-		if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, named); got.Merged != merged || got.Closed != want {
+	p.Fork = true
+	s.Forge.Value.Pulls = []fleet.PullRequest{p}
+	if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, named); got.Now.Commit != "c-mq1" || got.Now.Waits != "shop!7 is of a fork: a person merges it there" {
+		t.Errorf("of a fork: %+v", got)
+	}
+	age := fleet.Known(fleet.Duration(time.Hour))
+	for want, e := range map[string]fleet.EndedPull{
+		"":                                  {Name: "shop!7", Merged: true, Base: "main", Head: "c3", Ended: age},
+		"shop!7 was closed, and not merged": {Name: "shop!7", Base: "main", Ended: age},
+		"shop!7 was merged into release, and not into main": {Name: "shop!7", Merged: true, Base: "release", Ended: age},
+	} {
+		s.Forge.Value.Pulls, s.Forge.Value.Ended = nil, []fleet.EndedPull{e}
+		if got := ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, named); got.Merged != (want == "") || got.Closed != want || got.Merged && got.Now.Commit != "c3" {
 			t.Errorf("%+v", got)
 		}
+	}
+}
+
+// What an agent added is merged by a pull request of its own only; what was merged before it was seen is found all the same.
+func TestWhosePullRequestItIs(t *testing.T) {
+	s, p := shopSeen(), greenPull()
+	s.Forge.Value.Pulls = []fleet.PullRequest{p}
+	of := func(agent string) ledger.PullSight {
+		return ledger.SeeAtForge(ledger.NewTrackers(fleet.Past{}, s), forgeQueue, mergeItem("mq1", func(i *fleet.MergeItem) { i.Agent = agent }))
+	}
+	if got := of("eve"); got.Pull != "" || !strings.Contains(got.Now.Waits, "or have a person add it, where it is not eve's") {
+		t.Errorf("a person's: %+v", got)
+	}
+	s.Forge.Value.Pulls[0].Agent = "eve"
+	if got := of("eve"); got.Pull != "shop!7" || got.Now.Waits != "" {
+		t.Errorf("its own: %+v", got)
+	}
+	s.Forge.Value.Pulls = nil
+	s.Forge.Value.Ended = []fleet.EndedPull{{Name: "shop!7", Project: "shop", Merged: true, Base: "main", Branch: "b-mq1", Head: "c-mq1", Agent: "eve", Ended: fleet.Known(fleet.Duration(time.Hour))}}
+	if got := of("eve"); !got.Merged {
+		t.Errorf("merged already: %+v", got)
 	}
 }
 

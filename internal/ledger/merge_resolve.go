@@ -36,11 +36,13 @@ func resolutionsOf(queue string, all []fleet.WorkItem) map[fleet.MergeMember]*fl
 	return list
 }
 
-// IsElsewhere says whether the work that an item is for is with somebody else already, or will be.
+// IsElsewhere says whether the work that an item is for is with somebody else already, or will be; or is to bring another item in.
 func IsElsewhere(i *fleet.MergeItem, p fleet.Pass) bool {
 	return slices.ContainsFunc(i.Work, func(r fleet.Ref) bool {
 		w := Work(p.Past.Records, r)
 		switch {
+		case w != nil && w.Resolves != nil: // what is to bring another one in is not brought in itself: that would have no end
+			return true
 		case w == nil || w.State == fleet.WorkClosed:
 			return false
 		case w.State == fleet.WorkTaken:

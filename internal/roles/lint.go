@@ -69,6 +69,9 @@ func Findings(r fleet.Role, w World) (out []api.RoleFinding) {
 	if r.Ends == fleet.RoleEndsMerged && !w.merged(r) {
 		add(false, "ends", `work of its agents is closed by its merge alone, and no [merge.NAME] is of its repository`)
 	}
+	if q := fleet.Find(w.Queues, func(q *fleet.MergeQueue) bool { return q.Resolve == r.Name }); q != nil && r.Repo == "" && r.Dir != "" {
+		add(false, "dir", "it brings in what others do not for [merge.%s], on a branch of its own: it needs repo, of which each has a worktree", q.Name)
+	}
 	if q := w.reviewed(r.Name); q != "" && r.Repo != "" {
 		add(true, "repo", "it reviews for [merge.%s], and a reader needs a folder (dir) and no worktree", q)
 	}

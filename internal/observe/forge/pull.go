@@ -13,7 +13,7 @@ import (
 func (v view) pull(p forge.Pull, views []view) fleet.PullRequest {
 	out := fleet.PullRequest{Name: fleet.PullName(v.Name, p.Number), Project: v.Name, Number: p.Number, Title: line(p.Title, mostTitle),
 		URL: line(p.URL, 300), Owner: v.Owner, Author: line(p.Author, mostName), Labels: lines(p.Labels), Base: line(p.Base, mostName),
-		Branch: line(p.Branch, mostName), Head: line(p.Head, 64), Draft: p.Draft}
+		Branch: line(p.Branch, mostName), Head: line(p.Head, 64), Fork: p.Fork, Draft: p.Draft}
 	for _, r := range closes(p.Title+"\n"+p.Body, v.URL) {
 		name, _ := stand(views, &v, r)
 		out.Closes = append(out.Closes, name)

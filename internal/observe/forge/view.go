@@ -102,7 +102,7 @@ func (v view) ended() (out []fleet.EndedPull) {
 			continue
 		}
 		out = append(out, fleet.EndedPull{Name: fleet.PullName(v.Name, e.Number), Project: v.Name, Number: e.Number, Title: line(e.Title, mostTitle), URL: line(e.URL, 300),
-			Branch: line(e.Branch, mostName), Merged: e.Merged, Ended: v.age(e.At)})
+			Branch: line(e.Branch, mostName), Head: line(e.Head, 64), Base: line(e.Base, mostName), Fork: e.Fork, Merged: e.Merged, Ended: v.age(e.At)})
 	}
 	return out
 }

@@ -85,6 +85,7 @@ type Pull struct {
 	Base      string // branch
 	Branch    string // of its head
 	Head      string // commit
+	Fork      bool   // its branch is not told to be in the repository that it goes into
 	Draft     bool
 	Requested bool   // a review is asked for
 	Merges    string // yes, no; "" when it is not told here

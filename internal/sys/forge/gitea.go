@@ -376,6 +376,7 @@ func teaPull(p *gitea.PullRequest) Pull {
 	if p.Head != nil {
 		out.Branch, out.Head = teaBranch(p.Head), p.Head.Sha
 	}
+	out.Fork = p.Head == nil || p.Base == nil || p.Head.Repository == nil || p.Base.Repository == nil || p.Head.Repository.FullName != p.Base.Repository.FullName
 	switch {
 	case p.Mergeable:
 		out.Merges = "yes"

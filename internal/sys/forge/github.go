@@ -316,6 +316,7 @@ func repoOf(address string) string {
 func hubPull(p *github.PullRequest) Pull {
 	return Pull{Number: p.GetNumber(), Title: p.GetTitle(), Body: p.GetBody(), URL: p.GetHTMLURL(), Author: p.GetUser().GetLogin(),
 		Labels: hubLabels(p.Labels), Base: p.GetBase().GetRef(), Branch: p.GetHead().GetRef(), Head: p.GetHead().GetSHA(), Draft: p.GetDraft(),
+		Fork:      p.GetHead().GetRepo().GetFullName() == "" || p.GetHead().GetRepo().GetFullName() != p.GetBase().GetRepo().GetFullName(),
 		Requested: len(p.RequestedReviewers)+len(p.RequestedTeams) > 0, Created: p.GetCreatedAt().Time, Updated: p.GetUpdatedAt().Time}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/sys/forge"
 	"custos/internal/sys/forgetest"
 )
 
@@ -84,6 +85,27 @@ func TestWhoMayNotMerge(t *testing.T) {
 		p := proposed(w, 7, "success")
 		if m, err := w.merger.Merge(t.Context(), 7, head); err == nil || p.Merged {
 			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+// A pull request whose branch is in another repository is told apart, open or not.
+func TestForksAreTold(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for n, fork := range map[int]string{1: "", 2: "eve/shop", 3: "", 4: "eve/shop"} {
+			w.repo.Propose(n, time.Hour, forgetest.Pull{Issue: forgetest.Issue{Title: "fix", Author: "bot"}, Base: "main", Branch: "fix", Head: head, Fork: fork})
+		}
+		w.repo.Merge(3, time.Minute)
+		w.repo.Merge(4, time.Minute)
+		for _, p := range must[[]forge.Pull](t)(w.reader.Pulls(t.Context())) {
+			if p.Fork != (p.Number == 2) {
+				t.Errorf("%+v", p)
+			}
+		}
+		for _, e := range must[[]forge.Ended](t)(w.reader.Ended(t.Context())) {
+			if e.Fork != (e.Number == 4) || e.Head != head || e.Base != "main" {
+				t.Errorf("%+v", e)
+			}
 		}
 	})
 }

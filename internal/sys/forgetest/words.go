@@ -70,7 +70,7 @@ func (r *Repo) pull(n int, p *Pull, single bool) map[string]any {
 	out := map[string]any{
 		"id": n, "number": n, "title": p.Title, "body": p.Body, "user": r.s.user(p.Author), "state": state(&p.Issue), "draft": p.Draft,
 		"html_url": r.s.URL + "/" + r.Name + "/pulls/" + number(n), "labels": r.labelled(&p.Issue),
-		"base":                map[string]any{"ref": p.Base, "sha": strings.Repeat("0", 40)},
+		"base":                map[string]any{"ref": p.Base, "sha": strings.Repeat("0", 40), "repo": map[string]any{"full_name": r.Name}},
 		"head":                r.head(n, p),
 		"requested_reviewers": r.s.users(p.Requested),
 		"created_at":          r.s.stamp(p.Created), "updated_at": r.s.stamp(p.Updated), "closed_at": r.s.stamp(p.Closed),

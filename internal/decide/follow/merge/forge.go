@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"fmt"
 	"time"
 
 	"custos/internal/fleet"
@@ -45,6 +46,9 @@ func (c *pass) mergedThere(i *fleet.MergeItem) {
 	}
 	i.Waits, i.Unseen = "", false
 	c.merged(i, commit)
+	if was := c.book.Item(i.ID).Commit; was != i.Commit {
+		i.Why = fmt.Sprintf("it was merged at %.12s, where its branch stood then, and not at %.12s", i.Commit, was)
+	}
 }
 
 // asked says of an item that its forge is to merge how far that has come: one that it has taken waits for it, and of one that it

@@ -13,7 +13,7 @@ import (
 // forgePass is a pass over a queue whose target the forge moves, with one item and its pull request, whose checks have passed.
 func forgePass(change func(*fleet.PullRequest, *fleet.MergeItem)) fleet.Pass {
 	i := fleet.MergeItem{Head: fleet.Head{ID: "mq1", Revision: 1}, Queue: "q", Source: "retry", Commit: "c1", State: fleet.MergeWaiting, Priority: fleet.P3, Agent: "b1", Since: noon, At: noon, Work: []fleet.Ref{"w1"}}
-	p := fleet.PullRequest{Name: "shop!7", Project: "shop", Number: 7, Base: "main", Branch: "retry", Head: "c1", Checks: fleet.Known("success"), Conflict: fleet.Known(false), Review: fleet.Known("none"), Age: fleet.Known(fleet.Duration(time.Hour))}
+	p := fleet.PullRequest{Name: "shop!7", Project: "shop", Number: 7, Owner: fleet.OwnerConfigured, Agent: "b1", Base: "main", Branch: "retry", Head: "c1", Checks: fleet.Known("success"), Conflict: fleet.Known(false), Review: fleet.Known("none"), Age: fleet.Known(fleet.Duration(time.Hour))}
 	change(&p, &i)
 	w := fleet.WorkItem{Head: fleet.Head{ID: "w1", Revision: 1}, Title: "retry", State: fleet.WorkTaken, Agent: "b1", Priority: fleet.P3}
 	pass := passOf(fleet.Records{Merges: []fleet.MergeItem{i}, Work: []fleet.WorkItem{w}})
@@ -82,6 +82,24 @@ func TestWhatAForgeHasMerged(t *testing.T) {
 		if len(got.Merges) != 1 || got.Merges[0].State != fleet.MergeMerged || len(got.Work) != 1 || got.Work[0].Why != "merged by mq1" || len(got.Mails) != 1 || !strings.Contains(got.Mails[0].Body, "by its forge") {
 			t.Errorf("%s: %+v", mode, got)
 		}
+	}
+}
+
+// What waited for its pull request waits no more for that where Custos merges itself again.
+func TestBackToItsOwnMode(t *testing.T) {
+	p := forgePass(func(_ *fleet.PullRequest, i *fleet.MergeItem) { i.Waits = "no pull request of retry is seen" })
+	p.Policy.Merges[0].Mode, p.Snapshot.Forge.Status = fleet.MergeOwn, fleet.StatusAbsent
+	if got := merge.Follow(p).Records.Merges; len(got) != 1 || got[0].Waits != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// That another head was merged than was added is on record.
+func TestAnotherHeadWasMerged(t *testing.T) {
+	p := forgePass(func(_ *fleet.PullRequest, i *fleet.MergeItem) { i.Work = append(i.Work, "shop!7") })
+	p.Snapshot.Forge.Value.Pulls, p.Snapshot.Forge.Value.Ended = nil, []fleet.EndedPull{{Name: "shop!7", Merged: true, Base: "main", Head: "c2", Ended: fleet.Known(fleet.Duration(time.Minute))}}
+	if got := merge.Follow(p).Records.Merges; len(got) != 1 || got[0].State != fleet.MergeMerged || got[0].Commit != "c2" || !strings.Contains(got[0].Why, "and not at c1") {
+		t.Errorf("%+v", got)
 	}
 }
 

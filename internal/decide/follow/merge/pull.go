@@ -11,8 +11,8 @@ import (
 // pulls takes note of how the pull requests are seen that items name. One that was closed unmerged is not
 // wanted any more, and neither is its branch.
 func (c *pass) pulls() {
-	named := func(i fleet.MergeItem) bool {
-		return slices.ContainsFunc(i.Work, func(r fleet.Ref) bool { return r.Tracker() == fleet.TrackerPull })
+	named := func(i fleet.MergeItem) bool { // or waits for what another mode of the queue has waited for
+		return i.Waits != "" || slices.ContainsFunc(i.Work, func(r fleet.Ref) bool { return r.Tracker() == fleet.TrackerPull })
 	}
 	if !slices.ContainsFunc(c.book.Items, named) {
 		return

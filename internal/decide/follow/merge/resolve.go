@@ -16,13 +16,14 @@ const resolveAfter = time.Hour
 // resolve has other agents bring in what is stuck, and tries an item again once they have. Which agent does it, and when,
 // follows as with all work.
 func (c *pass) resolve() {
+	held, _ := c.book.Holds()
 	for n := range c.book.Items {
 		was := &c.book.Items[n]
 		is, in := c.toResolve(was)
 		if in > 0 {
 			c.out.Due(c.at, c.at.Add(in))
 		}
-		if !is {
+		if !is || held != "" {
 			continue
 		}
 		if w, err := ledger.AskResolve(c.queue, *was, c.at); err == nil {

@@ -62,6 +62,12 @@ func TestWhoBringsIn(t *testing.T) {
 			w := &p.Past.Records.Work[0]
 			w.State, w.Agent, w.Role = fleet.WorkOpen, "", "builder"
 		},
+		"the queue is held": func(p *fleet.Pass) {
+			p.Past.Records.MergeHolds = []fleet.MergeHold{{Head: fleet.Head{Key: "q"}, Queue: "q", Held: true, By: "ann"}}
+		},
+		"it is to bring another one in": func(p *fleet.Pass) {
+			p.Past.Records.Work[0].Resolves = &fleet.Resolved{Queue: "q", Item: "mq9", Commit: "c9"}
+		},
 		"its branch is gone": func(p *fleet.Pass) { p.Past.Records.Merges[0].State = fleet.MergeFailed },
 		"it is asked for already": func(p *fleet.Pass) {
 			p.Past.Records.Work = append(p.Past.Records.Work, resolution("w2", fleet.WorkOpen, noon))

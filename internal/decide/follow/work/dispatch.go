@@ -167,6 +167,10 @@ func (c *pass) heldBack(w fleet.WorkItem, r fleet.Role, works []fleet.WorkItem) 
 		held.Guard, held.Held = fleet.GuardState, fmt.Sprintf("role %s is of project %s, and it is of %s", r.Name, r.Project, fleet.Line(w.Project, 80))
 		return held
 	}
+	if w.Resolves != nil && c.isQueueHeld(w.Resolves.Queue) {
+		held.Guard, held.Held, held.Hint = fleet.GuardState, "merge queue "+w.Resolves.Queue+" is held", "custos merge release "+w.Resolves.Queue
+		return held
+	}
 	if err := ledger.RoleRoom(r, c.past.Registrations, works); err != nil {
 		held.Guard, held.Held = fleet.GuardLimit, fleet.Line(err.Error(), 300)
 		return held
@@ -179,6 +183,10 @@ func (c *pass) heldBack(w fleet.WorkItem, r fleet.Role, works []fleet.WorkItem) 
 		held.Guard, held.Held = fleet.GuardInFlight, other.ID+" is in progress, and changes the same files"
 	}
 	return held
+}
+
+func (c *pass) isQueueHeld(queue string) bool {
+	return slices.ContainsFunc(c.past.Records.MergeHolds, func(h fleet.MergeHold) bool { return h.Queue == queue && h.Held })
 }
 
 // stillAt names an agent that was started for a piece of work, has it no more, and runs.

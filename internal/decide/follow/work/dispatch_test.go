@@ -410,3 +410,23 @@ func TestWhoWorksIsLeftAlone(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// Work by which an item of a merge queue is to be brought in is handed out by itself, to an agent that begins at that item's branch,
+// and ends by its merge alone; not while the queue is held.
+func TestWhatIsToBeBroughtInIsHandedOut(t *testing.T) {
+	y := newYard(t.Fatalf)
+	id := y.add("Bring in retry", "builder", "")
+	w := *y.work(id)
+	w.Resolves, w.Left = &fleet.Resolved{Queue: "shop", Item: "mq1", Commit: "c1"}, "retry"
+	y.put(w)
+	y.past.Records.MergeHolds = []fleet.MergeHold{{Head: fleet.Head{Key: "shop"}, Queue: "shop", Held: true, By: "ann"}}
+	y.until(10 * time.Minute)
+	if w := y.work(id); w.State != fleet.WorkOpen {
+		t.Fatalf("while the queue is held: %+v", w)
+	}
+	y.past.Records.MergeHolds = nil
+	y.until(time.Minute)
+	if w, r := y.work(id), y.registration("builder-"+id); w.State != fleet.WorkTaken || w.Ends != fleet.RoleEndsMerged || r == nil || r.From != "retry" {
+		t.Errorf("%+v, %+v", w, r)
+	}
+}

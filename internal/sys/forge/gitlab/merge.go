@@ -19,6 +19,8 @@ type request struct {
 	Target    string `json:"target_branch"`
 	Source    string `json:"source_branch"`
 	SHA       string
+	From      int `json:"source_project_id"`
+	Into      int `json:"target_project_id"`
 	Draft     bool
 	WIP       bool   `json:"work_in_progress"` // before 14.0
 	Status    string `json:"merge_status"`
@@ -40,7 +42,7 @@ func (r request) pull() (forge.Pull, error) {
 	if r.IID <= 0 || states[r.State] == "" {
 		return forge.Pull{}, errOdd
 	}
-	return forge.Pull{Number: r.IID, Title: r.Title, Body: r.Description, URL: r.WebURL, Author: r.Author.name(), Labels: r.Labels, Base: r.Target, Branch: r.Source, Head: r.SHA,
+	return forge.Pull{Number: r.IID, Title: r.Title, Body: r.Description, URL: r.WebURL, Author: r.Author.name(), Labels: r.Labels, Base: r.Target, Branch: r.Source, Head: r.SHA, Fork: r.From == 0 || r.From != r.Into,
 		Draft: r.Draft || r.WIP, Requested: len(r.Reviewers) > 0, Created: r.CreatedAt, Updated: r.UpdatedAt}, nil
 }
 
