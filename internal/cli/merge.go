@@ -161,7 +161,7 @@ func goneWord(q api.MergeQueue) string {
 
 func (a *app) mergeShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show ITEM", Short: "One item of a merge queue, and each group it was tested in", Args: cobra.ExactArgs(1),
+		Use: "show ITEM", Short: "One item of a merge queue, or the newest one of a branch, and each group it was tested in", Args: cobra.ExactArgs(1),
 		Example: "  custos merge show mq3",
 		RunE:    asksOne(a, (*api.Client).Merge, writeMerge),
 	}
@@ -242,8 +242,8 @@ func testWord(t api.MergeTest) string {
 
 func (a *app) mergeWhy() *cobra.Command {
 	return &cobra.Command{
-		Use: "why ITEM", Short: "Why an item is not merged yet", Args: cobra.ExactArgs(1),
-		Example: "  custos merge why mq3",
+		Use: "why ITEM", Short: "Why an item, or the newest one of a branch, is not merged yet", Args: cobra.ExactArgs(1),
+		Example: "  custos merge why mq3\n  custos merge why retry",
 		RunE: asksOne(a, (*api.Client).Merge, func(p *page, m api.Merge) {
 			writeMergeLine(p, m)
 			if n := len(m.Groups); n > 0 && m.Groups[n-1].Run != "" {

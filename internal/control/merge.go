@@ -131,12 +131,17 @@ func (c *Control) findMerge(ctx context.Context, id string) (api.Merge, error) {
 		return api.Merge{}, err
 	}
 	m := ledger.Merge(past.Records, id)
+	for n := range past.Records.Merges { // or the newest one of a branch
+		if i := &past.Records.Merges[n]; (m == nil || m.Source == id) && i.Source == id {
+			m = i
+		}
+	}
 	if m == nil {
 		return api.Merge{}, noMerge(id, past.Records)
 	}
 	v := view.Merge(m, bookOf(books, m.Queue))
 	for _, g := range past.Records.MergeGroups {
-		if slices.ContainsFunc(g.Items, func(o fleet.MergeMember) bool { return o.ID == id }) {
+		if slices.ContainsFunc(g.Items, func(o fleet.MergeMember) bool { return o.ID == m.ID }) {
 			v.Groups = append(v.Groups, view.MergeGroup(g))
 		}
 	}

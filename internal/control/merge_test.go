@@ -63,6 +63,9 @@ func TestAddPullToMergeQueue(t *testing.T) {
 	if err != nil || m.Source != "retry" || m.Commit != "cafe" || m.Title != "Retry" || m.Agent != "dev" || m.Queue != "shop" || len(m.Work) != 2 || m.Work[1] != "shop!7" {
 		t.Errorf("%+v, %v", m, err)
 	}
+	if found, err := y.findMerge(t.Context(), "retry"); err != nil || found.ID != m.ID {
+		t.Errorf("by its branch: %+v, %v", found, err)
+	}
 	if again, err := y.addMerge(t.Context(), Call{By: "agent/dev"}, api.MergeRequest{Branch: "shop!7"}); err != nil || again.ID != m.ID {
 		t.Errorf("its author adds it: %+v, %v", again, err)
 	}

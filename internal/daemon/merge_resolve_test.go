@@ -58,6 +58,9 @@ func TestAnotherBringsInWhatConflicts(t *testing.T) {
 	var all map[string]api.Merge
 	shown := func() string { return fmt.Sprintf("%+v\n%s\n%s", all, w.words("work", "list", "--all"), w.said) }
 	await(t, shown, func() bool { all, _ = w.items(); return all["agent/ann"].State == "conflict" })
+	if out := w.words("merge", "why", "agent/ann"); !strings.Contains(out, "it conflicts with main") {
+		t.Errorf("by its branch: %s", out)
+	}
 	if out, code := w.inside(w.dir, "stop", "ann"); code != 0 {
 		t.Fatal(out)
 	}
