@@ -10,7 +10,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
+	"custos/internal/ledger/cron"
 	"custos/internal/report"
 )
 
@@ -78,7 +78,7 @@ func (s maintenanceSection) begins() (func(time.Time) (time.Time, bool), error) 
 		return nil, errors.New(`want exactly one of cron = "0 2 * * 0" and at = "2026-11-22 02:00"`)
 	}
 	if s.Cron != "" {
-		if err := ledger.CheckCron(s.Cron, s.Zone); err != nil {
+		if err := cron.Check(s.Cron, s.Zone); err != nil {
 			return nil, fmt.Errorf("cron: %w", err)
 		}
 		return func(at time.Time) (time.Time, bool) {

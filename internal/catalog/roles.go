@@ -224,10 +224,7 @@ func checkContract(r *fleet.Role, configured []string) error {
 	case r.ReportsTo != "" && !slices.Contains(configured, r.ReportsTo):
 		return fmt.Errorf("reports_to: there is no [role.%s]%s", fleet.Line(r.ReportsTo, 40), nearest.Hint(r.ReportsTo, configured))
 	}
-	types := []string{ledger.FreeMail}
-	for _, t := range fleet.MailTypes() {
-		types = append(types, string(t))
-	}
+	types := ledger.RoleMails()
 	for _, t := range r.Mails {
 		if !slices.Contains(types, t) {
 			return fmt.Errorf("mails: there is no type %q%s", fleet.Line(t, 40), nearest.Choice(t, types))

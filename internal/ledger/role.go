@@ -102,12 +102,21 @@ func RoleMaySpawn(parent *fleet.Role, child string) error {
 	return Unfit("start an agent of role "+fleet.Line(child, 40), "an agent of role %s may start %s", parent.Name, cmp.Or(strings.Join(parent.MaySpawn, ", "), "none"))
 }
 
-// FreeMail is what a role calls mail that has no type.
-const FreeMail = "free"
+// freeMail is what a role calls mail that has no type.
+const freeMail = "free"
+
+// RoleMails are the types of mail that a role may name.
+func RoleMails() []string {
+	types := []string{freeMail}
+	for _, t := range fleet.MailTypes() {
+		types = append(types, string(t))
+	}
+	return types
+}
 
 // RoleMaySend refuses an agent mail of a type that its role does not name.
 func RoleMaySend(r *fleet.Role, t fleet.MailType) error {
-	if name := cmp.Or(string(t), FreeMail); r != nil && r.Mails != nil && !slices.Contains(r.Mails, name) {
+	if name := cmp.Or(string(t), freeMail); r != nil && r.Mails != nil && !slices.Contains(r.Mails, name) {
 		return Unfit("send mail of type "+fleet.Line(name, 40), "an agent of role %s may send %s", r.Name, cmp.Or(strings.Join(r.Mails, ", "), "none"))
 	}
 	return nil

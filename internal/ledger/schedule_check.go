@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger/cron"
 )
 
 // The events that a schedule may be due on, beside trigger:NAME.
@@ -118,8 +119,8 @@ func CheckSchedule(s fleet.Schedule) error {
 	case s.Jitter < 0:
 		return fail(fmt.Errorf("%w: its jitter is negative", ErrIllegal))
 	case s.Cron != "":
-		if err := CheckCron(s.Cron, s.Zone); err != nil {
-			return fail(err)
+		if err := cron.Check(s.Cron, s.Zone); err != nil {
+			return fail(fmt.Errorf("%w: %w", ErrIllegal, err))
 		}
 	case s.On != "":
 		if err := checkOn(s); err != nil {

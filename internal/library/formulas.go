@@ -19,6 +19,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/formula"
 	"custos/internal/ledger"
+	"custos/internal/ledger/cron"
 	"custos/internal/rules"
 )
 
@@ -383,7 +384,7 @@ func (b *Formulas) missing(file, grant string, env []string) (out []string) {
 
 func (b *Formulas) checks() formula.Checks {
 	return formula.Checks{Uses: runs.Uses(), Agents: b.kinds,
-		Cron: func(expr string) error { return ledger.CheckCron(expr, "") },
+		Cron: func(expr string) error { return cron.Check(expr, "") },
 		When: func(expr string) error { _, err := rules.CompileCondition(expr); return err },
 		Gate: func(g formula.Gate) error { return ledger.CheckStepGate(gateOf(g)) }}
 }

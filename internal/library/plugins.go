@@ -15,7 +15,7 @@ import (
 
 	"custos/internal/config"
 	"custos/internal/fleet"
-	"custos/internal/ledger"
+	"custos/internal/ledger/cron"
 	"custos/internal/plugin"
 	"custos/internal/rules"
 )
@@ -268,7 +268,7 @@ func (s *Plugins) parse(file string, text []byte, dir plugin.Folder) (x Plugin) 
 // pluginChecks is what package plugin must be told.
 func pluginChecks(p plugin.Plugin) plugin.Checks {
 	return plugin.Checks{
-		Cron: func(expr, zone string) error { return unillegal(ledger.CheckCron(expr, zone)) },
+		Cron: func(expr, zone string) error { return cron.Check(expr, zone) },
 		When: func(expr string) error { _, err := rules.CompileCondition(expr); return err },
 		On:   func(on string) error { return checkEvent(on, p.Name) },
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
-	"custos/internal/ledger"
+	"custos/internal/ledger/cron"
 )
 
 // longestLookBack is how many slots of a cron are looked at to find one whose
@@ -15,19 +15,19 @@ const longestLookBack = 64
 // cron is due at the newest slot after the one that was run last. A schedule that
 // never ran is due from the start of Custos on: what was before, nobody missed.
 func (d *dues) cron(s *fleet.Schedule, last fleet.Run) (fleet.Instant, bool) {
-	loc, err := ledger.ZoneOf(s.Zone)
+	loc, err := cron.Zone(s.Zone)
 	if err != nil {
 		return fleet.Instant{}, false
 	}
 	now := d.at.Wall.In(loc)
 	since := d.ranUpTo(last)
-	if next, ok := ledger.NextSlot(s.Cron, since.In(loc)); ok && next.After(now) {
+	if next, ok := cron.Next(s.Cron, since.In(loc)); ok && next.After(now) {
 		d.wake(d.wall(next))
 		return fleet.Instant{}, false
 	}
 	before := now
 	for range longestLookBack {
-		slot, ok := ledger.SlotBefore(s.Cron, before)
+		slot, ok := cron.Before(s.Cron, before)
 		if !ok || !slot.After(since) || d.ran(s.Name, slot) {
 			break
 		}
@@ -36,7 +36,7 @@ func (d *dues) cron(s *fleet.Schedule, last fleet.Run) (fleet.Instant, bool) {
 		}
 		before = slot.Add(-time.Second)
 	}
-	if next, ok := ledger.NextSlot(s.Cron, now); ok {
+	if next, ok := cron.Next(s.Cron, now); ok {
 		d.wake(d.wall(next))
 	}
 	return fleet.Instant{}, false

@@ -1,4 +1,4 @@
-package ledger
+package cron
 
 import (
 	"testing"
@@ -25,10 +25,10 @@ func TestCronInTheHourThatIsSkipped(t *testing.T) {
 	} {
 		from, until := at(3, 27, 0, 0).Add(-time.Minute), at(3, 29, 12, 0)
 		var next, before []time.Time
-		for slot, ok := NextSlot(expr, from); ok && slot.Before(until) && len(next) < 4; slot, ok = NextSlot(expr, slot) {
+		for slot, ok := Next(expr, from); ok && slot.Before(until) && len(next) < 4; slot, ok = Next(expr, slot) {
 			next = append(next, slot)
 		}
-		for slot, ok := SlotBefore(expr, until); ok && slot.After(from) && len(before) < 100; slot, ok = SlotBefore(expr, slot.Add(-time.Second)) {
+		for slot, ok := Before(expr, until); ok && slot.After(from) && len(before) < 100; slot, ok = Before(expr, slot.Add(-time.Second)) {
 			before = append([]time.Time{slot}, before...)
 		}
 		same(t, expr+", forward", next, want)

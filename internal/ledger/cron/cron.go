@@ -1,4 +1,5 @@
-package ledger
+// Package cron says of cron expressions whether they are sound, and when they are due, in a time zone.
+package cron
 
 import (
 	"fmt"
@@ -11,30 +12,30 @@ import (
 	"custos/internal/fleet"
 )
 
-// CheckCron says whether a cron expression has five fields that are sound, in a
+// Check says whether a cron expression has five fields that are sound, in a
 // zone that there is (empty: UTC), and can ever be due: "0 0 31 2 *" never is.
-func CheckCron(expr, zone string) error {
-	loc, err := ZoneOf(zone)
+func Check(expr, zone string) error {
+	loc, err := Zone(zone)
 	if err != nil {
 		return err
 	}
 	if n := len(strings.Fields(expr)); n != 5 && !strings.HasPrefix(expr, "@") {
-		return fmt.Errorf("%w: cron %q has %d fields, not minute, hour, day, month and weekday", ErrIllegal, fleet.Line(expr, 80), n)
+		return fmt.Errorf("cron %q has %d fields, not minute, hour, day, month and weekday", fleet.Line(expr, 80), n)
 	}
 	segments, err := gronx.Segments(expr)
 	if err != nil || segments[0] != "0" {
-		return fmt.Errorf("%w: cron %q is none, or names seconds", ErrIllegal, fleet.Line(expr, 80))
+		return fmt.Errorf("cron %q is none, or names seconds", fleet.Line(expr, 80))
 	}
 	if err := checkFields(segments); err != nil {
-		return fmt.Errorf("%w: cron %q: %w", ErrIllegal, fleet.Line(expr, 80), err)
+		return fmt.Errorf("cron %q: %w", fleet.Line(expr, 80), err)
 	}
 	// Eight years hold every date: also 29 February, around a year like 1900.
 	for year := 2000; year < 2008; year++ {
-		if _, ok := NextSlot(expr, time.Date(year, 1, 1, 0, 0, 0, 0, loc)); ok {
+		if _, ok := Next(expr, time.Date(year, 1, 1, 0, 0, 0, 0, loc)); ok {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: cron %q is never due: there is no such date", ErrIllegal, fleet.Line(expr, 80))
+	return fmt.Errorf("cron %q is never due: there is no such date", fleet.Line(expr, 80))
 }
 
 // checkFields asks about each field alone: a whole expression is only asked about
@@ -63,21 +64,21 @@ func checkField(part string, pos int) error {
 	return nil
 }
 
-// ZoneOf finds a time zone by its name; "" is UTC.
-func ZoneOf(zone string) (*time.Location, error) {
+// Zone finds a time zone by its name; "" is UTC.
+func Zone(zone string) (*time.Location, error) {
 	if zone == "" {
 		return time.UTC, nil
 	}
 	loc, err := time.LoadLocation(zone)
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no zone %q", ErrIllegal, fleet.Line(zone, 80))
+		return nil, fmt.Errorf("there is no zone %q", fleet.Line(zone, 80))
 	}
 	return loc, nil
 }
 
-// NextSlot returns when an expression is due after t. What is due in an hour that
+// Next returns when an expression is due after t. What is due in an hour that
 // its time zone skips is due once, at the end of it.
-func NextSlot(expr string, t time.Time) (time.Time, bool) {
+func Next(expr string, t time.Time) (time.Time, bool) {
 	next, err := gronx.NextTickAfter(expr, t, false)
 	ok := err == nil && next.After(t) && isDue(expr, next)
 	for _, turn := t.ZoneBounds(); !turn.IsZero() && ok && turn.Before(next); _, turn = turn.ZoneBounds() {
@@ -88,8 +89,8 @@ func NextSlot(expr string, t time.Time) (time.Time, bool) {
 	return next, ok
 }
 
-// SlotBefore returns when an expression was due last, at t or before.
-func SlotBefore(expr string, t time.Time) (time.Time, bool) {
+// Before returns when an expression was due last, at t or before.
+func Before(expr string, t time.Time) (time.Time, bool) {
 	before, err := gronx.PrevTickBefore(expr, t, true)
 	before = before.Truncate(time.Second)
 	ok := err == nil && !before.After(t) && isDue(expr, before)
