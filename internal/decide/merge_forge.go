@@ -36,20 +36,24 @@ func (p *pass) wishAtForge(i *fleet.MergeItem, pull *fleet.PullRequest, do, why 
 	p.judge(r)
 }
 
-// nextAtForge is the item that the forge of a queue is to be asked to merge next, and its pull request; nil while one is being
-// merged, and when none may be. One at a time: the checks of the next one may say otherwise once its target has moved.
+// nextAtForge is the item that the forge of a queue is to be asked to merge next, and its pull request, as both are seen now; nil
+// while one is being merged, and when none may be. One at a time: the checks of the next one may say otherwise once its target
+// has moved.
 func nextAtForge(b *ledger.MergeBook, past *fleet.Past, snap *fleet.Snapshot) (*fleet.MergeItem, *fleet.PullRequest) {
 	if held, _ := b.Holds(); held != "" || b.Queue.Mode != fleet.MergeForge || isAsking(b, past) {
 		return nil, nil
 	}
 	waiting := slices.Clone(b.Waiting())
+	if len(waiting) == 0 {
+		return nil, nil
+	}
+	t := ledger.NewTrackers(*past, *snap)
 	slices.SortStableFunc(waiting, func(x, y fleet.MergeItem) int { return refusedBefore(past, &x) - refusedBefore(past, &y) })
 	for n := range waiting {
 		i := &waiting[n]
-		p := fleet.Find(snap.Forge.Value.Pulls, func(p *fleet.PullRequest) bool {
-			return slices.Contains(i.Work, fleet.Ref(p.Name)) && p.Branch == i.Source && p.Head == i.Commit && !p.Fork
-		})
-		if p != nil && snap.Forge.Fresh() && b.Unmet(i, nil) == "" {
+		now := ledger.SeeAtForge(t, b.Queue, *i) // that it was ready was found a pass ago
+		p := fleet.Find(snap.Forge.Value.Pulls, func(p *fleet.PullRequest) bool { return p.Name == now.Pull })
+		if p != nil && p.Branch == i.Source && p.Head == i.Commit && now.IsReady() && b.Unmet(i, nil) == "" {
 			return i, p
 		}
 	}

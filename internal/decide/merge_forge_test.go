@@ -18,7 +18,8 @@ func TestNextAtForge(t *testing.T) {
 	var past fleet.Past
 	for n, p := range []fleet.Priority{fleet.P3, fleet.P1} {
 		name, source, commit := fmt.Sprintf("shop!%d", 7+n), fmt.Sprintf("b%d", n), fmt.Sprintf("c%d", n)
-		s.Forge.Value.Pulls = append(s.Forge.Value.Pulls, fleet.PullRequest{Name: name, Branch: source, Head: commit})
+		s.Forge.Value.Pulls = append(s.Forge.Value.Pulls, fleet.PullRequest{Name: name, Project: "shop", Owner: fleet.OwnerConfigured, Base: "main", Branch: source, Head: commit,
+			Checks: fleet.Known("success"), Conflict: fleet.Known(false), Review: fleet.Known("none"), Age: fleet.Known(fleet.Duration(time.Hour))})
 		past.Records.Merges = append(past.Records.Merges, fleet.MergeItem{Head: fleet.Head{ID: fmt.Sprintf("mq%d", 1+n), Revision: 1}, Queue: "q", Source: source, Commit: commit, Priority: p, State: fleet.MergeWaiting, Work: []fleet.Ref{fleet.Ref(name)}, At: s.At})
 	}
 	next := func() string {
@@ -35,6 +36,22 @@ func TestNextAtForge(t *testing.T) {
 	}
 	if got := next(); got != "mq2 shop!8" {
 		t.Errorf("first %q", got)
+	}
+	for what, change := range map[string]func(*fleet.PullRequest){
+		"red":            func(p *fleet.PullRequest) { p.Checks = fleet.Known("failure") },
+		"not seen":       func(p *fleet.PullRequest) { p.Checks = fleet.Unknown[string]("not asked") },
+		"of a fork":      func(p *fleet.PullRequest) { p.Fork = true },
+		"in conflict":    func(p *fleet.PullRequest) { p.Conflict = fleet.Known(true) },
+		"into another":   func(p *fleet.PullRequest) { p.Base = "next" },
+		"watched only":   func(p *fleet.PullRequest) { p.Owner = fleet.OwnerForeign },
+		"at another one": func(p *fleet.PullRequest) { p.Head = "c9" },
+	} { // since it was found to be ready, a pass ago
+		was := s.Forge.Value.Pulls[1]
+		change(&s.Forge.Value.Pulls[1])
+		if got := next(); got != "mq1 shop!7" {
+			t.Errorf("%s by now: %q", what, got)
+		}
+		s.Forge.Value.Pulls[1] = was
 	}
 	asked := fleet.ActionRecord{Action: fleet.Action{Do: ledger.AskForge, For: fleet.AlertKey{Subject: fleet.Subject{Kind: fleet.KindMerge, Name: "mq2"}}}, Stage: fleet.StageStarted, PlannedAt: s.At}
 	past.Actions = []fleet.ActionRecord{asked}

@@ -49,6 +49,11 @@ func SeeAtForge(t Trackers, q fleet.MergeQueue, i fleet.MergeItem) (s PullSight)
 	return s
 }
 
+// IsReady says whether nothing keeps its forge from merging an item.
+func (s PullSight) IsReady() bool {
+	return !s.Merged && s.Closed == "" && s.Stuck.State == "" && s.Now.Waits == "" && s.Now.State == fleet.MergeWaiting
+}
+
 // over judges a pull request that is not open any more. What was merged into another branch is not in the target.
 func (s *PullSight) over(q fleet.MergeQueue, r fleet.Ref, e *fleet.EndedPull, merged bool) {
 	switch {
