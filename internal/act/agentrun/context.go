@@ -29,7 +29,10 @@ func ReadContext(paths []string) (string, error) {
 	var parts []string
 	left := int64(mostContext)
 	for _, path := range paths {
-		text, err := files.ReadOthers(fleet.RawPath(path), 1<<20)
+		text, err := files.ReadOthers(fleet.RawPath(path), mostContext)
+		if at, is := errors.AsType[*fs.PathError](err); is { // which says the path again
+			err = at.Err
+		}
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("cannot read the context %s: %w", path, err)

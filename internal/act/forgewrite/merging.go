@@ -38,11 +38,8 @@ func (d *mergingPull) left(ctx context.Context, now forge.Issue) (bool, error) {
 	if !now.Open || d.answer != nil && d.answer.Commit == "" {
 		return false, nil
 	}
-	switch head, err := d.writer.Head(ctx, d.number); {
-	case err != nil:
+	if err := hasHead(ctx, d.writer, d.number, d.head); err != nil {
 		return false, err
-	case head != d.head:
-		return false, fmt.Errorf("its head is %.12s, and was %.12s: %w", head, d.head, act.ErrRefused)
 	}
 	switch why, err := d.barred(ctx, d.head); {
 	case err != nil:

@@ -39,11 +39,8 @@ func (d *closingPull) left(ctx context.Context, now forge.Issue) (bool, error) {
 	if !now.Open {
 		return false, nil
 	}
-	switch head, err := d.writer.Head(ctx, d.number); {
-	case err != nil:
+	if err := hasHead(ctx, d.writer, d.number, d.head); err != nil {
 		return false, err
-	case head != d.head:
-		return false, fmt.Errorf("its head is %.12s, and was %.12s: %w", head, d.head, act.ErrRefused)
 	}
 	switch in, err := d.landed(ctx, d.head); {
 	case err != nil:
@@ -52,4 +49,13 @@ func (d *closingPull) left(ctx context.Context, now forge.Issue) (bool, error) {
 		return false, fmt.Errorf("its head %.12s is not in the target: %w", d.head, act.ErrRefused)
 	}
 	return true, nil
+}
+
+// hasHead refuses a pull request whose head is not the commit that was seen.
+func hasHead(ctx context.Context, w looker, number int, seen string) error {
+	head, err := w.Head(ctx, number)
+	if err == nil && head != seen {
+		err = fmt.Errorf("its head is %.12s, and was %.12s: %w", head, seen, act.ErrRefused)
+	}
+	return err
 }
