@@ -27,7 +27,12 @@ type Ledger interface {
 type Options struct {
 	Actions []Action
 	Ledger  Ledger
-	Frozen  func() (why string)  // asked before every action; "" when not frozen; nil: never
+	Frozen  func() (why string) // asked before every action; "" when not frozen; nil: never
+	// Lease says why an action may not be done by a lease any more, "" while it may; fresh: two
+	// thirds of its time must be left. Nil: there are no leases, and nothing is done by one.
+	Lease func(f fleet.Fence, fresh bool) (why string)
+	// Fenced returns a context whose writes to servers first ask may; nil: nobody asks.
+	Fenced  func(ctx context.Context, may func() error) context.Context
 	Now     func() fleet.Instant // for Began and Ended
 	Workers int                  // actions at once; default: one per processor, 2 to 8
 	Done    func(fleet.Result)   // given every result once it is written down; nil: not called
@@ -62,6 +67,12 @@ func New(o Options) *Actor {
 	}
 	if o.Frozen == nil {
 		o.Frozen = func() string { return "" }
+	}
+	if o.Lease == nil {
+		o.Lease = func(fleet.Fence, bool) string { return "no leases are kept here" }
+	}
+	if o.Fenced == nil {
+		o.Fenced = func(ctx context.Context, _ func() error) context.Context { return ctx }
 	}
 	if o.Done == nil {
 		o.Done = func(fleet.Result) {}

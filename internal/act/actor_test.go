@@ -152,16 +152,21 @@ func turn(list ...fleet.Action) fleet.Turn { return fleet.Turn{Plan: fleet.Plan{
 // carry runs one action to its end and returns what was written down of it.
 func carry(t *testing.T, f *fake, m *memory, o Options) fleet.Result {
 	t.Helper()
+	return carryThis(t, deed("a1", "x"), f, m, o)
+}
+
+func carryThis(t *testing.T, one fleet.Action, f *fake, m *memory, o Options) fleet.Result {
+	t.Helper()
 	o.Actions, o.Ledger, o.Now = []Action{f}, m, now
 	a := New(o)
-	if err := a.Start(t.Context(), turn(deed("a1", "x"))); err != nil {
+	if err := a.Start(t.Context(), turn(one)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	a.Close()
-	return m.result("a1")
+	return m.result(one.ID)
 }
 
 func TestOrderOfTheJournal(t *testing.T) {

@@ -143,14 +143,17 @@ func (p *performance) mayGoOn() bool {
 	if err := safely(func() error { why = p.opts.Frozen(); return nil }); err != nil {
 		why = "cannot tell whether it is: " + reason(err)
 	}
-	switch {
-	case why == "":
+	if why != "" {
+		why = "frozen: " + why
+	} else if why = p.lapsed(true); why == "" {
 		return true
+	}
+	switch {
 	case p.after == afterStarted && !p.withdraw():
-		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and is frozen now: "+why)
+		p.end(fleet.ResultInDoubt, "custos stopped while it was being done, and it may not be done now: "+why)
 	default:
 		p.result.Unbegun = true
-		p.end(fleet.ResultRefused, "frozen: "+why)
+		p.end(fleet.ResultRefused, why)
 	}
 	return false
 }
@@ -221,6 +224,9 @@ func (p *performance) started() bool {
 	switch {
 	case err == nil:
 		return true
+	case isFenced(err):
+		p.result.Unbegun = true
+		p.end(fleet.ResultRefused, reason(err))
 	case isSettled(err):
 		p.settled = true
 		p.opts.Log.Warn("an action has begun or ended elsewhere", "action", p.ID, "err", err)
@@ -234,8 +240,13 @@ func (p *performance) started() bool {
 func (p *performance) change(run Run) {
 	p.result.Ran = p.ran()
 	p.foretell(run)
-	hung, err := p.bounded(run.Do)
-	if err != nil {
+	var f fence
+	hung, err := p.bounded(func(ctx context.Context) error { return run.Do(p.fenced(ctx, &f)) })
+	switch {
+	case err != nil && hung == nil && f.refused():
+		p.endFenced(&f)
+		return
+	case err != nil:
 		p.endUndone(hung, err)
 		return
 	}

@@ -49,6 +49,7 @@ func atlas() []row {
 		{pkg: "internal/ledger/cron", may: "fleet", pure: true, why: "when a cron expression is due is a function of it and of a moment"},
 		{pkg: "internal/ledger/allowance", may: "fleet ledger", pure: true, why: "what was spent means now, of each budget: values, by what the ledger knows of agents; no record of the ledger is changed by it"},
 		{pkg: "internal/lease", may: "fleet", pure: true, why: "who of several hosts may act on what they share: the seam to where leases are kept, and when one is asked for, renewed and given back"},
+		{pkg: "internal/lease/hold", may: "fleet lease", why: "keeps the leases of one host: asks a store what the pure part wants asked"},
 		{pkg: "internal/lease/local", may: "fleet lease sys/files", why: "leases of the daemons of one machine, in a file that they share: SQLite, as store's own, but of several writers"},
 		{pkg: "internal/lease/nats", may: "fleet lease", why: "leases of several hosts, in a bucket of NATS JetStream"},
 		{pkg: "internal/lease/leasetest", may: "fleet lease", why: "what every store of leases must do, as a test"},

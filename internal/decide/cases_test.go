@@ -217,6 +217,10 @@ func (w *world) read(line string) error {
 		w.past.Silences = append(w.past.Silences, fleet.PauseProject(args[0], "ann", "", at("09:00")))
 	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [allowance=a] [unpriced=2] [stop=150] [until=12:00]
 		w.readBudget(args[0], set)
+	case "project": // on a forge: NAME URL
+		w.snap.Forge.Value.Projects = append(w.snap.Forge.Value.Projects, fleet.Project{Name: args[0], URL: args[1]})
+	case "lease": // KEY [mine=12s] [epoch=4] [holder=box2] [why=…]
+		w.snap.Hub.Value.Leases = append(w.snap.Hub.Value.Leases, fleet.Lease{Key: args[0], Mine: set["mine"] != "", Left: duration(set["mine"]), Epoch: uint64(integer(set["epoch"])), Holder: set["holder"], Why: set["why"]})
 	case "memory":
 		w.snap.Host.Value.Memory.Available = fleet.Unknown[int64]("not looked at")
 		if args[0] != "unknown" {
@@ -316,6 +320,7 @@ func (w *world) readAbility(do string, set map[string]string) error {
 	}
 	a := w.policy.Abilities[do]
 	a.Cannot, a.Needs = set["cannot"], set["needs"]
+	a.Shared, a.Fenced = fleet.Shared(set["shared"]), set["fenced"] != ""
 	w.policy.Abilities[do] = a
 	return nil
 }
@@ -439,7 +444,10 @@ func target(s fleet.Subject, set map[string]string) fleet.Target {
 	case fleet.KindWorktree:
 		return fleet.Target{Worktree: emptyTree(s.Name, owner, set)}
 	case fleet.KindIssue:
-		return fleet.Target{Issue: &fleet.Issue{Name: s.Name, Owner: owner, Taken: fleet.Known(true), Agent: set["agent"]}}
+		project, _, _ := strings.Cut(s.Name, "#")
+		return fleet.Target{Issue: &fleet.Issue{Name: s.Name, Project: project, Owner: owner, Taken: fleet.Known(true), Agent: set["agent"]}}
+	case fleet.KindPipeline:
+		return fleet.Target{Pipeline: &fleet.Pipeline{Name: s.Name, Owner: owner, URL: set["url"]}}
 	case fleet.KindRepo:
 		return fleet.Target{Repo: &fleet.Repo{Path: s.Name, Owner: owner}}
 	case fleet.KindLock:
@@ -466,6 +474,9 @@ func show(p fleet.Plan) string {
 		if a.Approved != "" {
 			fmt.Fprintf(&b, " approved=%s", a.Approved)
 		}
+		if a.Fence != nil {
+			fmt.Fprintf(&b, " fence=%s@%d", a.Fence.Key, a.Fence.Epoch)
+		}
 		b.WriteByte('\n')
 	}
 	for _, s := range p.Skipped {
@@ -483,6 +494,9 @@ func show(p fleet.Plan) string {
 			fmt.Fprintf(&b, " also=%q", s.Also)
 		}
 		b.WriteByte('\n')
+	}
+	for _, k := range p.Leases {
+		fmt.Fprintf(&b, "lease %s\n", k)
 	}
 	for _, k := range p.Idle {
 		fmt.Fprintf(&b, "idle %s\n", k)
@@ -581,7 +595,7 @@ func attempts(s string) fleet.Attempts {
 func TestGuardsAreAskedInTheOrderOfFleet(t *testing.T) {
 	want := []fleet.Guard{fleet.GuardInFlight, fleet.GuardFrozen, fleet.GuardMode, fleet.GuardForeign, fleet.GuardPaused,
 		fleet.GuardPerson, fleet.GuardEvidence, fleet.GuardAlive, fleet.GuardState, fleet.GuardGrace, fleet.GuardCause, fleet.GuardCannot,
-		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardVerdict, fleet.GuardGate, fleet.GuardSpend, fleet.GuardBudget, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
+		fleet.GuardCooldown, fleet.GuardAttempts, fleet.GuardVerdict, fleet.GuardGate, fleet.GuardSpend, fleet.GuardBudget, fleet.GuardLease, fleet.GuardBlast, fleet.GuardApproval, fleet.GuardLimit}
 	var got []fleet.Guard
 	for _, g := range guards() {
 		got = append(got, g.name)

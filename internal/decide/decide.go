@@ -65,6 +65,7 @@ type request struct {
 	run     *fleet.Run          // that asks for it, or whose session it is about; nil: none
 	merged  *fleet.MergeItem    // whose merge asks for it; nil: none
 	queued  bool                // its queue asks for it, whoever added it
+	fence   *fleet.Fence        // by which it is done
 	// notBefore is when the next attempt at a step is due.
 	notBefore fleet.Instant
 }
@@ -130,6 +131,9 @@ func (p *pass) recall(r *fleet.ActionRecord) {
 	harmless := p.policy.Abilities[r.Do].Harmless
 	moment := momentOf(r)
 	if r.Open() {
+		if r.Fence != nil {
+			p.wantLease(r.Fence.Key) // until it has ended
+		}
 		p.claims.add(claimOf(r.Subject, r.Target, harmless), holder{r.Do, r.Subject, r.PlannedAt})
 		p.known.begun(r.Action, r.PlannedAt, false)
 		moment = p.snap.At // it may be doing its work just now
@@ -221,6 +225,9 @@ func (p *pass) grant(r *request) fleet.Action {
 			p.reach(r.wish.Subject)
 		}
 	}
+	if a.Fence != nil {
+		p.wantLease(a.Fence.Key)
+	}
 	p.triages.begun(a, p.snap.At)
 	p.claims.add(r.claim, holder{do: a.Do, subject: a.Subject})
 	p.known.begun(a, p.snap.At, true)
@@ -249,6 +256,7 @@ func (p *pass) action(r *request) fleet.Action {
 		Why:      r.finding.Summary,
 		Attempt:  len(r.tries) + 1,
 		Text:     p.handover(r),
+		Fence:    r.fence,
 	}
 	if r.order != nil {
 		a.Order, a.By, a.Dialog, a.Command = r.order.ID, r.order.By, r.order.Dialog, r.order.Command

@@ -48,6 +48,7 @@ func guards() []guard {
 		{fleet.GuardGate, askGate, true, false},
 		{fleet.GuardSpend, askSpend, false, false},
 		{fleet.GuardBudget, askBudget, true, false},
+		{fleet.GuardLease, askLease, false, false},
 		{fleet.GuardBlast, askBlast, true, true},
 		{fleet.GuardApproval, askApproval, true, false},
 		{fleet.GuardLimit, askLimit, false, true},

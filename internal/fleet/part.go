@@ -77,6 +77,7 @@ const (
 	PartOverlaps  PartName = "overlaps" // what agents of two worktrees both change
 	PartChecks    PartName = "checks"   // commands of gates
 
+	PartHub          PartName = "hub"      // what is shared with other hosts
 	PartSpending     PartName = "spending" // what models cost
 	PartCoordination PartName = "coordination"
 )
@@ -85,5 +86,5 @@ const (
 func PartNames() []PartName {
 	return []PartName{PartHost, PartProcesses, PartSessions, PartAgents, PartRepos,
 		PartLocks, PartPhases, PartLogs, PartSelf, PartExtra, PartRuns, PartEngine, PartForge, PartCI,
-		PartBeads, PartVaults, PartOverlaps, PartChecks, PartSpending, PartCoordination}
+		PartBeads, PartVaults, PartOverlaps, PartChecks, PartSpending, PartHub, PartCoordination}
 }

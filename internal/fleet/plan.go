@@ -14,6 +14,8 @@ type Plan struct {
 	// Failed are agents that are not recovered any more by themselves, from this
 	// plan on; it names one once, not at every pass.
 	Failed []Failing `json:"failed,omitempty"`
+	// Leases are the keys of what several hosts share and is acted on, or would be if this host held its lease.
+	Leases []string `json:"leases,omitempty"`
 	// Moves are what becomes of records by itself; what follows holds the rows behind them.
 	Moves []Move `json:"moves,omitempty"`
 	Follows
@@ -48,6 +50,7 @@ type Action struct {
 	Text     string   `json:"text,omitempty"`     // of the order or the wish: what to type, what to choose, why to stop
 	Dialog   string   `json:"dialog,omitempty"`   // of an answer: hash of the dialog it is for
 	Command  bool     `json:"command,omitempty"`  // of a nudge: it is a command of the agent's CLI, and typed as it is
+	Fence    *Fence   `json:"fence,omitempty"`    // by which it is done, where several hosts share what it is done to
 }
 
 // Guard names a reason not to act. The guards are asked in the order of Guards.
@@ -73,6 +76,7 @@ const (
 	GuardGate     Guard = "gate"    // starts are held back: memory, count, depth, stagger, a common cause, a rate limit
 	GuardSpend    Guard = "spend"   // a budget of what models cost is used up
 	GuardBudget   Guard = "budget"
+	GuardLease    Guard = "lease" // several hosts share it, and this one does not hold it
 	GuardBlast    Guard = "blast-radius"
 	GuardApproval Guard = "approval"
 	// GuardLimit is not asked first: a rule's own limit on how many targets it
@@ -109,6 +113,8 @@ type Ability struct {
 	Singly     bool       `json:"singly,omitempty"`   // only where a person approves of this very alert: no mode and no --apply is enough
 	Denied     string     `json:"denied,omitempty"`   // of one that is done Singly: the action that is done where a person denies
 	Gentle     bool       `json:"gentle,omitempty"`   // does not disturb an agent that works (a checkpoint): no need for it to be still
+	Shared     Shared     `json:"shared,omitempty"`   // what of its target several hosts have in common; empty: nothing
+	Fenced     bool       `json:"fenced,omitempty"`   // whether it was another's meanwhile shows where it is done (by a compare-and-swap)
 }
 
 // Policy is what a person allows.

@@ -26,6 +26,7 @@ type Snapshot struct {
 	Overlaps  Part[[]Overlap]   `json:"overlaps"`
 	Checks    Part[[]GateCheck] `json:"checks" unread:"rules speak of gates"`
 	Spending  Part[Spendings]   `json:"spending"`
+	Hub       Part[Hub]         `json:"hub"`
 	// Holds is what the expressions of open gates say in this very pass, by gate. One
 	// that is not in it is not known.
 	Holds []GateCheck `json:"holds,omitempty" unread:"rules speak of gates"`
@@ -95,6 +96,8 @@ func (s *Snapshot) Sight(name PartName) *Sight {
 		return s.Checks.Look()
 	case PartSpending:
 		return s.Spending.Look()
+	case PartHub:
+		return s.Hub.Look()
 	case PartCoordination:
 		return s.Coordination.Look()
 	}
@@ -132,6 +135,8 @@ func PartOf(k Kind) PartName {
 		return PartVaults
 	case KindBudget:
 		return PartSpending
+	case KindPeer:
+		return PartHub
 	case KindOverlap:
 		return PartOverlaps
 	case KindWork, KindGate, KindConvoy, KindMail, KindMerge:

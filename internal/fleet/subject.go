@@ -49,6 +49,7 @@ const (
 	KindPool     Kind = "pool"     // its name
 
 	KindVault Kind = "vault" // one item: VAULT/FOLDER/FILE
+	KindPeer  Kind = "peer"  // another host of the hub: its name
 
 	KindOverlap Kind = "overlap" // the folders of both worktrees
 

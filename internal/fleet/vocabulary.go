@@ -27,7 +27,7 @@ func vocabularies() map[reflect.Type][]string {
 		[]GateState{GateOpen, GateClosed},
 		[]GateType{GateTimer, GateEvent, GateCondition, GateRun, GatePull, GateHuman, GateMail},
 		[]Guard{GuardInFlight, GuardFrozen, GuardMode, GuardForeign, GuardPaused, GuardPerson, GuardEvidence, GuardAlive, GuardState, GuardGrace, GuardCause, GuardCannot,
-			GuardCooldown, GuardAttempts, GuardVerdict, GuardGate, GuardSpend, GuardBudget, GuardBlast, GuardApproval, GuardLimit},
+			GuardCooldown, GuardAttempts, GuardVerdict, GuardGate, GuardSpend, GuardBudget, GuardLease, GuardBlast, GuardApproval, GuardLimit},
 		[]Holder{HolderAlive, HolderDead, HolderReused, HolderUnknown},
 		[]Mode{ModeObserve, ModeAsk, ModeAuto},
 		[]OrderState{OrderOpen, OrderQueued, OrderDone, OrderRefused, OrderExpired},

@@ -250,3 +250,15 @@ func (k *Keeper) Highest(key string) uint64 {
 	}
 	return 0
 }
+
+// Leave gives up all that is held, and returns what is to be given back.
+func (k *Keeper) Leave(now fleet.Instant) (out []Step) {
+	for _, key := range slices.Sorted(maps.Keys(k.keys)) {
+		s := k.keys[key]
+		if s.lease.Key != "" && now.Before(s.lease.Until) {
+			out = append(out, Step{Op: OpRelease, Key: key, Lease: s.lease})
+		}
+		s.lease, s.back, s.wanted = Lease{}, nil, fleet.Instant{}
+	}
+	return out
+}

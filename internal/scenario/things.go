@@ -35,6 +35,7 @@ func things() []thing {
 		one("session", func(s *fleet.Snapshot) *[]fleet.Pane { return &s.Sessions.Value }),
 		one("repo", func(s *fleet.Snapshot) *[]fleet.Repo { return &s.Repos.Value.Repos }),
 		one("worktree", func(s *fleet.Snapshot) *[]fleet.Worktree { return &s.Repos.Value.Worktrees }),
+		one("peer", func(s *fleet.Snapshot) *[]fleet.Peer { return &s.Hub.Value.Peers }),
 		one("overlap", func(s *fleet.Snapshot) *[]fleet.Overlap { return &s.Overlaps.Value }),
 		one("lock", func(s *fleet.Snapshot) *[]fleet.Lock { return &s.Locks.Value }),
 		one("phase", func(s *fleet.Snapshot) *[]fleet.Phase { return &s.Phases.Value }),

@@ -16,7 +16,7 @@ type ActionFilter struct {
 
 // Start notes that a planned action is about to change the world. It succeeds
 // once: an action that has begun or ended gives ErrNotPlanned, one that was
-// never committed ErrNotFound. The note is on the disk when Start returns nil.
+// never committed ErrNotFound, one whose lease has had a larger epoch since an error that is Fenced. The note is on the disk when Start returns nil.
 func (s *Store) Start(ctx context.Context, id string, at fleet.Instant) error {
 	return s.write(ctx, "begin action "+id, at, func(t *tx) error {
 		rec, err := t.action(id)
@@ -28,6 +28,9 @@ func (s *Store) Start(ctx context.Context, id string, at fleet.Instant) error {
 		}
 		if rec.Stage != fleet.StagePlanned {
 			return fmt.Errorf("%w: it is %s", errNotPlanned, rec.Stage)
+		}
+		if err := t.fence(rec.Action); err != nil {
+			return err
 		}
 		rec.Stage, rec.StartedAt = fleet.StageStarted, at
 		if err := t.saveAction(*rec, at); err != nil {

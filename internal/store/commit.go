@@ -29,6 +29,9 @@ func (s *Store) Commit(ctx context.Context, turn fleet.Turn) error {
 
 func putActions(t *tx, turn fleet.Turn) error {
 	for _, a := range turn.Plan.Actions {
+		if err := t.fence(a); err != nil {
+			return err
+		}
 		l := actionLine(fleet.ActionRecord{Action: a, Stage: fleet.StagePlanned, PlannedAt: turn.At}, turn.At)
 		l.where = first
 		isNew, err := t.put(l)

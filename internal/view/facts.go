@@ -79,6 +79,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Self.Value.Plugins, func(p fleet.PluginFacts) string { return p.Name }, of.Name, pluginFacts)
 	case fleet.KindReceiver:
 		return found(s.Self.Value.Receivers, func(r fleet.Receiver) string { return r.Name }, of.Name, receiverFacts)
+	case fleet.KindPeer:
+		return found(s.Hub.Value.Peers, func(p fleet.Peer) string { return p.Name }, of.Name, peerFacts)
 	case fleet.KindOverlap:
 		return found(s.Overlaps.Value, func(o fleet.Overlap) string { return o.Name }, of.Name, overlapFacts)
 	case fleet.KindBudget:

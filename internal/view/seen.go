@@ -88,6 +88,11 @@ func content(s *fleet.Snapshot, name fleet.PartName) (int, string) {
 			return 0, ""
 		}
 		return count(len(s.Spending.Value.Budgets), "budget")
+	case fleet.PartHub:
+		if s.Hub.Value.Host == "" { // most share nothing
+			return 0, ""
+		}
+		return count(len(s.Hub.Value.Peers), "other host")
 	case fleet.PartCoordination:
 		return countRecords(&s.Coordination.Value)
 	}

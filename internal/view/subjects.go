@@ -45,6 +45,9 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, o := range s.Overlaps.Value {
 		add(fleet.KindOverlap, o.Name)
 	}
+	for _, p := range s.Hub.Value.Peers {
+		add(fleet.KindPeer, p.Name)
+	}
 	for _, b := range s.Spending.Value.Budgets {
 		add(fleet.KindBudget, b.Name)
 	}

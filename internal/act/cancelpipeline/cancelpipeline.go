@@ -56,7 +56,7 @@ func New(o Options) *Action {
 
 // Ability implements act.Action. One that is over is not cancelled twice.
 func (x *Action) Ability() fleet.Ability {
-	return fleet.Ability{Do: Do, Idempotent: true, Touches: []fleet.PartName{fleet.PartCI}, Deadline: fleet.Duration(x.o.Patience)}
+	return fleet.Ability{Do: Do, Idempotent: true, Shared: fleet.SharedCI, Touches: []fleet.PartName{fleet.PartCI}, Deadline: fleet.Duration(x.o.Patience)}
 }
 
 // Commands implements act.Action. The CI is spoken to by HTTP; these are the words

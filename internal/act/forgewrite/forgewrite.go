@@ -103,7 +103,7 @@ func New(do string, o Options) *Action { return &Action{do, o} }
 
 // Ability implements act.Action.
 func (x *Action) Ability() fleet.Ability {
-	a := fleet.Ability{Do: x.do, Idempotent: true, Touches: []fleet.PartName{fleet.PartForge}, Deadline: fleet.Duration(2 * time.Minute)}
+	a := fleet.Ability{Do: x.do, Idempotent: true, Shared: fleet.SharedForge, Touches: []fleet.PartName{fleet.PartForge}, Deadline: fleet.Duration(2 * time.Minute)}
 	if len(x.o.Projects) == 0 {
 		a.Cannot, a.Needs = "no forge is configured", "a section [forge.NAME] in custos.toml"
 	}

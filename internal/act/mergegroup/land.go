@@ -19,7 +19,7 @@ func NewLander(o Options) *Lander { return &Lander{newBase(o)} }
 
 // Ability implements act.Action.
 func (x *Lander) Ability() fleet.Ability {
-	return fleet.Ability{Do: Land, Idempotent: true, Touches: []fleet.PartName{fleet.PartRepos}, Deadline: fleet.Duration(5 * time.Minute)}
+	return fleet.Ability{Do: Land, Idempotent: true, Shared: fleet.SharedMerge, Fenced: true, Touches: []fleet.PartName{fleet.PartRepos}, Deadline: fleet.Duration(5 * time.Minute)}
 }
 
 // Commands implements act.Action.

@@ -54,7 +54,7 @@ func New(o Options) *Action {
 
 // Ability implements act.Action. Done twice it finds what it did the first time.
 func (x *Action) Ability() fleet.Ability {
-	return fleet.Ability{Do: Do, Idempotent: true, Touches: []fleet.PartName{fleet.PartCI}, Deadline: fleet.Duration(time.Minute)}
+	return fleet.Ability{Do: Do, Idempotent: true, Shared: fleet.SharedCI, Touches: []fleet.PartName{fleet.PartCI}, Deadline: fleet.Duration(time.Minute)}
 }
 
 // Commands implements act.Action. The CI is spoken to by HTTP; these are the words

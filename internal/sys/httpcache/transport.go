@@ -122,6 +122,9 @@ func (t *Transport) forget() {
 }
 
 func (t *Transport) send(out, req *http.Request) (*http.Response, error) {
+	if err := httpjson.Passes(out); err != nil {
+		return nil, err
+	}
 	asked := t.host.now()
 	resp, err := t.base.RoundTrip(out)
 	if err != nil {

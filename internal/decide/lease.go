@@ -1,0 +1,109 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"custos/internal/fleet"
+)
+
+const hintHub = "custos hub status"
+
+// askLease refuses what is done to something that several hosts share, unless this host holds
+// its lease: then no other one does it. Where no place for leases is configured nothing is shared.
+// Who holds it is asked once more when the action begins, and where it is done.
+func askLease(p *pass, r *request) *refusal {
+	hub := &p.snap.Hub
+	if r.ability.Shared == "" || hub.Status == fleet.StatusAbsent || hub.Status == "" {
+		return nil
+	}
+	key, why := p.sharedKey(r)
+	switch {
+	case why != "":
+		return &refusal{why: why, hint: hintLook}
+	case key == "":
+		return nil
+	case !hub.Fresh():
+		return &refusal{why: "other hosts share it, and it is not known which of them may: " + hub.Why, hint: hintHub}
+	}
+	l := leaseOf(hub.Value, key)
+	if l.Mine && (r.ability.Fenced || l.Enough()) {
+		r.fence = &fleet.Fence{Key: key, Epoch: l.Epoch}
+		return nil
+	}
+	p.wantLease(key)
+	return &refusal{why: notHeld(l), hint: hintHub}
+}
+
+// notHeld is why a lease does not let an action pass: words that change only with the reason.
+func notHeld(l fleet.Lease) string {
+	switch {
+	case l.Mine:
+		return "other hosts share it, and too little is left of its lease"
+	case l.Holder != "":
+		return "other hosts share it, and " + l.Holder + " holds its lease"
+	case l.Why != "":
+		return "other hosts share it, and its lease could not be asked for: " + l.Why
+	}
+	return "other hosts share it, and its lease is being asked for"
+}
+
+func leaseOf(h fleet.Hub, key string) fleet.Lease {
+	i := slices.IndexFunc(h.Leases, func(l fleet.Lease) bool { return l.Key == key })
+	if i < 0 {
+		return fleet.Lease{Key: key}
+	}
+	return h.Leases[i]
+}
+
+// wantLease has the lease asked for, once this plan is committed.
+func (p *pass) wantLease(key string) {
+	if !slices.Contains(p.plan.Leases, key) {
+		p.plan.Leases = append(p.plan.Leases, key)
+	}
+}
+
+// sharedKey names what of a request's target several hosts share, the same on each of them; ""
+// for what they do not share. why: it cannot be told.
+func (p *pass) sharedKey(r *request) (key, why string) {
+	t := r.target()
+	switch r.ability.Shared {
+	case fleet.SharedForge:
+		return p.projectKey(string(fleet.SharedForge), projectOf(t))
+	case fleet.SharedCI:
+		if t.Pipeline == nil || t.Pipeline.URL == "" {
+			return "", "other hosts may share it, and its CI does not say where it is"
+		}
+		return string(fleet.SharedCI) + "/" + t.Pipeline.URL, ""
+	case fleet.SharedMerge:
+		if t.Merge == nil || t.Merge.Queue.Remote == "" || t.Merge.Queue.Project == "" {
+			return "", "" // nobody else merges there, or the push alone decides
+		}
+		key, why = p.projectKey(string(fleet.SharedMerge), t.Merge.Queue.Project)
+		return key + "#" + t.Merge.Queue.Target, why
+	}
+	return "", ""
+}
+
+// projectKey is the key of a repository of a forge: where it is, which each host knows by a name of its own.
+func (p *pass) projectKey(what, project string) (key, why string) {
+	for _, x := range p.snap.Forge.Value.Projects {
+		if x.Name == project && x.URL != "" {
+			return what + "/" + strings.ToLower(x.URL), ""
+		}
+	}
+	return "", "other hosts share it, and where project " + project + " is was not seen yet"
+}
+
+// projectOf is the project of a target on a forge; "" for none.
+func projectOf(t fleet.Target) string {
+	switch {
+	case t.Issue != nil:
+		return t.Issue.Project
+	case t.Pull != nil:
+		return t.Pull.Project
+	case t.Project != nil:
+		return t.Project.Name
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+package fleet
+
+// Hub is what this host shares with others, and how they are. The part is absent where
+// custos.toml names no place where leases are kept, and the host has joined no hub.
+type Hub struct {
+	Host   string  `json:"host" help:"the name of this host there"`
+	Leases []Lease `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"` // that something here wants or has wanted, by key
+	Peers  []Peer  `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`          // that this host looks after
+	// Watches is the host that looks after all, and tells of those that are silent.
+	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
+}
+
+// Lease is how this host stands with something that several share.
+type Lease struct {
+	Key    string   `json:"key"`
+	Mine   bool     `json:"mine,omitempty"`   // this host holds it
+	Epoch  uint64   `json:"epoch,omitempty"`  // of who holds it
+	Left   Duration `json:"left,omitempty"`   // for which it may still rely on it
+	Holder string   `json:"holder,omitempty"` // the host that holds it; "" nobody, or not known
+	Why    string   `json:"why,omitempty"`    // why that could not be asked last; "" when it could
+}
+
+// Fence is the lease by which an action is done: that of a key, and of no other epoch.
+type Fence struct {
+	Key   string `json:"key"`
+	Epoch uint64 `json:"epoch"`
+}
+
+// LeaseTime is how long a lease lasts that is not renewed.
+const LeaseTime = 15e9 // ns
+
+// Enough says whether what cannot be fenced where it is done may begin: two thirds of a lease's
+// time are left, so that it has ended before anybody else may begin.
+func (l Lease) Enough() bool { return l.Mine && l.Left >= Duration(LeaseTime)*2/3 }
+
+// Peer is another host of the hub.
+type Peer struct {
+	Name    string         `json:"name" help:"its name on the hub"`
+	Silent  Leaf[Duration] `json:"silent" help:"time since it told anything; 0s while it tells"`
+	Agents  int            `json:"agents" help:"agents that it told of last"`
+	Version string         `json:"version,omitempty" help:"of its Custos"`
+	Doubled bool           `json:"doubled,omitempty" help:"whether two daemons tell under its name at once"`
+}
+
+// Shared says what of an action's target several hosts have in common.
+type Shared string
+
+// What actions are done to that several hosts share.
+const (
+	SharedForge Shared = "forge" // a repository of a forge
+	SharedCI    Shared = "ci"    // a pipeline
+	SharedMerge Shared = "merge" // the branch that a queue merges into
+)
