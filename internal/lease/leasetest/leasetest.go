@@ -1,0 +1,161 @@
+// Package leasetest is what every store of leases must do, as a test: lease.Store in words that can
+// be red. It takes real time: the leases of the stores that it is given are to last a second or two.
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+	"custos/internal/lease"
+)
+
+// Open opens a store for a holder, at one place that all stores of a test share. Its leases last
+// Options.TTL; clock is that of the holder's host. What it opens, it closes when t ends.
+type Open func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store
+
+// Options say what is to be known of the stores.
+type Options struct {
+	TTL time.Duration // for which a lease lasts; needed
+	// Late is how long after its time a lease may end; default 2 s.
+	Late time.Duration
+	// Corrupt makes what is kept of a key that is held unreadable, and leaves it there.
+	Corrupt func(t *testing.T, key string)
+	// OwnClocks says that hosts may have clocks of their own, which know nothing of each other.
+	OwnClocks bool
+	// For is how long the histories are played; default 3 s.
+	For time.Duration
+	// During is done while the histories are played; it has to end when ctx does. nil: nothing.
+	During func(ctx context.Context, t *testing.T)
+	// Lived is how often a lease has to be relied on, at least, for histories to tell something; default 20.
+	Lived int
+}
+
+// Run does all tests side by side, each with keys of its own: they wait more than they work, so
+// that -parallel is no measure for them.
+func Run(t *testing.T, open func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store, o Options) {
+	p := newPlace(open, o)
+	var all sync.WaitGroup
+	for name, test := range tests() {
+		all.Go(func() { t.Run(name, func(t *testing.T) { test(t, p) }) })
+	}
+	all.Go(func() { t.Run("histories", func(t *testing.T) { Histories(t, open, o) }) })
+	all.Wait()
+}
+
+func tests() map[string]func(*testing.T, *place) {
+	return map[string]func(*testing.T, *place){
+		"one of many": oneOfMany, "held": held, "held by oneself": heldByOneself, "renewed": renewed,
+		"lives while renewed": livesWhileRenewed, "ends": ends, "epochs": epochs, "floor": floor, "floor of what ended": floorOfWhatEnded,
+		"given back late": givenBackLate, "told of changes": told, "told of its end": toldOfItsEnd, "told from the start": toldFromTheStart,
+		"strange keys": strangeKeys, "no keys": noKeys, "context": contextEnds, "unreadable": unreadable,
+	}
+}
+
+// place is where leases are kept.
+type place struct {
+	open  Open
+	o     Options
+	began time.Time
+}
+
+func newPlace(open Open, o Options) *place {
+	if o.Late <= 0 {
+		o.Late = 2 * time.Second
+	}
+	if o.For <= 0 {
+		o.For = 3 * time.Second
+	}
+	if o.Lived <= 0 {
+		o.Lived = 20
+	}
+	return &place{open: open, o: o, began: time.Now()}
+}
+
+// now is the moment by a clock that starts with the test.
+func (p *place) now() fleet.Instant { return p.clock("")() }
+
+// clock is that of a host.
+func (p *place) clock(host string) func() fleet.Instant {
+	boot, off := "leasetest", time.Hour
+	if p.o.OwnClocks {
+		boot += host
+		off += time.Duration(len(host)) * 7 * time.Minute
+	}
+	return func() fleet.Instant {
+		up := time.Since(p.began) + off
+		return fleet.Instant{Wall: p.began.Add(up - 2*off), Up: fleet.Duration(up), Boot: boot}
+	}
+}
+
+// host is one who takes leases, with its own clock.
+type host struct {
+	lease.Store
+	me  lease.Holder
+	now func() fleet.Instant
+}
+
+func (p *place) host(t *testing.T, name, run string) *host {
+	h := &host{me: lease.Holder{Host: name, Run: run}, now: p.clock(name)}
+	h.Store = p.open(t, h.me, h.now)
+	return h
+}
+
+// two are two hosts.
+func (p *place) two(t *testing.T) (*host, *host) { return p.host(t, "a", "1"), p.host(t, "bb", "1") }
+
+// take takes a lease that has to be free.
+func take(t *testing.T, h *host, key string, floor uint64) lease.Lease {
+	t.Helper()
+	l, err := h.Acquire(t.Context(), key, floor)
+	if err != nil {
+		t.Fatalf("%s cannot take %q, which is free: %v", h.me.Host, key, err)
+	}
+	if l.Key != key || l.Holder != h.me || l.Epoch == 0 || l.Epoch < floor {
+		t.Fatalf("%s took %q by %d and got %+v", h.me.Host, key, floor, l)
+	}
+	return l
+}
+
+// isHeld tries to take a lease that has to be held by somebody, in an epoch.
+func isHeld(t *testing.T, h *host, key string, by lease.Holder, epoch uint64) lease.Lease {
+	t.Helper()
+	l, err := h.Acquire(t.Context(), key, 0)
+	if !errors.Is(err, lease.ErrHeld) {
+		t.Fatalf("%s asked for %q, which is held: %+v, %v", h.me.Host, key, l, err)
+	}
+	if l.Key != key || l.Holder != by || l.Epoch != epoch {
+		t.Fatalf("it is told that %+v holds it, and not %v by %d", l, by, epoch)
+	}
+	return l
+}
+
+// waitFree takes a lease as soon as it is free, and returns when that was.
+func waitFree(t *testing.T, h *host, key string, most time.Duration) (lease.Lease, fleet.Instant) {
+	t.Helper()
+	var got lease.Lease
+	poll(t, most, key+" does not become free", func() bool {
+		l, err := h.Acquire(t.Context(), key, 0)
+		if err != nil && !errors.Is(err, lease.ErrHeld) {
+			t.Fatalf("%s waits for %q: %v", h.me.Host, key, err)
+		}
+		got = l
+		return err == nil
+	})
+	return got, h.now()
+}
+
+// poll looks every few milliseconds until something is so.
+func poll(t *testing.T, most time.Duration, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(most); !is(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("%s within %v", what, most)
+		}
+	}
+}

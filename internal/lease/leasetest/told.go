@@ -1,0 +1,142 @@
+package leasetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"custos/internal/lease"
+)
+
+// watcher is one who is told.
+type watcher struct {
+	host  *host
+	keys  string // what the keys begin with of which it wants to hear
+	told  chan lease.Lease
+	ended chan error
+}
+
+// watch begins one; it ends with the test.
+func (p *place) watch(t *testing.T, h *host, keys string) *watcher {
+	t.Helper()
+	w := &watcher{host: h, keys: keys, told: make(chan lease.Lease, 1000), ended: make(chan error, 1)}
+	ctx, end := context.WithCancel(context.Background())
+	go func() {
+		w.ended <- h.Watch(ctx, func(l lease.Lease) {
+			if strings.HasPrefix(l.Key, keys) {
+				w.told <- l
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		end()
+		select {
+		case err := <-w.ended:
+			if err != nil {
+				t.Errorf("a watch that was ended says %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("a watch that was ended goes on")
+		}
+	})
+	return w
+}
+
+// wants waits for the next that is told: that a lease is held, or by its key alone that it is free.
+func (w *watcher) wants(t *testing.T, want lease.Lease) {
+	t.Helper()
+	select {
+	case got := <-w.told:
+		if want.Holder.IsNobody() && got != (lease.Lease{Key: want.Key}) {
+			t.Fatalf("%s is told of %+v, and not that %q is free", w.host.me.Host, got, want.Key)
+		}
+		if got.Key != want.Key || got.Holder != want.Holder || got.Epoch != want.Epoch || got.Token != want.Token {
+			t.Fatalf("%s is told of %+v, and not of %+v", w.host.me.Host, got, want)
+		}
+	case err := <-w.ended:
+		w.ended <- err
+		t.Fatalf("%s waits for %+v, and the watch has ended: %v", w.host.me.Host, want, err)
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s is not told of %+v", w.host.me.Host, want)
+	}
+}
+
+// goesOn fails when a watch has ended.
+func (w *watcher) goesOn(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-w.ended:
+		w.ended <- err
+		t.Fatalf("%s is told nothing any more: %v", w.host.me.Host, err)
+	default:
+	}
+}
+
+func free(key string) lease.Lease { return lease.Lease{Key: key} }
+
+// told: several are told that a lease is taken, renewed, given back and taken again, in order.
+func told(t *testing.T, p *place) {
+	a, b := p.two(t)
+	watchers := []*watcher{p.watch(t, a, t.Name()), p.watch(t, b, t.Name()), p.watch(t, p.host(t, "ccc", "1"), t.Name())}
+	all := func(want lease.Lease) {
+		t.Helper()
+		for _, w := range watchers {
+			w.wants(t, want)
+		}
+	}
+	l := take(t, a, t.Name(), 0)
+	all(l)
+	for range 2 {
+		next, err := a.Renew(t.Context(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = next
+		all(l)
+	}
+	if err := a.Release(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	all(free(t.Name()))
+	all(take(t, b, t.Name(), 0))
+}
+
+// toldOfItsEnd: that nobody has renewed a lease is told, whatever its key.
+func toldOfItsEnd(t *testing.T, p *place) {
+	a, b := p.two(t)
+	short := t.Name() + " short"
+	long := t.Name() + strings.Repeat("\xff", 512-len(t.Name()))
+	both := map[string]*watcher{short: p.watch(t, b, short), long: p.watch(t, b, long)}
+	for key, w := range both {
+		w.wants(t, take(t, a, key, 0))
+	}
+	for key, w := range both {
+		w.wants(t, free(key))
+	}
+}
+
+// toldFromTheStart: who begins to watch is told of what is held then, and of nothing else.
+func toldFromTheStart(t *testing.T, p *place) {
+	a, b := p.two(t)
+	gone := take(t, a, t.Name()+" 0", 0)
+	if err := a.Release(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	l := take(t, a, t.Name()+" 1", 0)
+	l, err := a.Renew(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := p.watch(t, b, t.Name())
+	first.wants(t, l)
+	second := p.watch(t, b, t.Name())
+	second.wants(t, l)
+	for _, w := range []*watcher{first, second} {
+		w.wants(t, free(l.Key))
+	}
+	next := take(t, b, gone.Key, 0)
+	for _, w := range []*watcher{first, second} {
+		w.wants(t, next)
+	}
+}

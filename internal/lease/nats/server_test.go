@@ -1,0 +1,130 @@
+package nats
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/fleet"
+	"custos/internal/lease"
+	"custos/internal/lease/leasetest"
+)
+
+const (
+	// testTTL is the shortest that the server knows.
+	testTTL = time.Second
+	// admin may all, and daemon what a daemon is to be allowed.
+	admin, daemon, secret = "admin", "daemon", "test"
+)
+
+// allowed is what a daemon needs, and no more.
+func allowed() *server.Permissions {
+	const stream = "KV_" + Bucket
+	return &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{
+			"$KV." + Bucket + ".*", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.MSG.GET." + stream,
+			"$JS.API.CONSUMER.CREATE." + stream + ".>", "$JS.API.CONSUMER.DELETE." + stream + ".>",
+		}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+	}
+}
+
+// options are of a server in a folder.
+func options(dir string) *server.Options {
+	return &server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: dir,
+		Users: []*server.User{{Username: admin, Password: secret}, {Username: daemon, Password: secret, Permissions: allowed()}},
+	}
+}
+
+// start starts a server, and waits until it serves.
+func start(t testing.TB, o *server.Options) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server is not ready")
+	}
+	return s
+}
+
+// dial is a user's connection to servers.
+func dial(t testing.TB, urls, user string) jetstream.JetStream {
+	t.Helper()
+	nc, err := nats.Connect(urls, nats.UserInfo(user, secret), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { t.Log(err) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js
+}
+
+// bucket makes the bucket.
+func bucket(t testing.TB, js jetstream.JetStream, replicas int) {
+	t.Helper()
+	ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
+	defer end()
+	for {
+		_, err := js.CreateKeyValue(ctx, Config(replicas))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// one is one server with the bucket, and how stores on it are opened.
+func one(t testing.TB) (*server.Server, jetstream.JetStream) {
+	s := start(t, options(t.TempDir()))
+	js := dial(t, s.ClientURL(), admin)
+	bucket(t, js, 1)
+	return s, js
+}
+
+func opener(js jetstream.JetStream, ttl, wait time.Duration) leasetest.Open {
+	return func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store {
+		return New(js, Options{TTL: ttl, Me: h, Clock: clock, Wait: wait})
+	}
+}
+
+// corrupt writes what is no lease in the place of one, and keeps it there.
+func corrupt(js jetstream.JetStream) func(*testing.T, string) {
+	return func(t *testing.T, key string) {
+		if _, err := js.Publish(t.Context(), "$KV."+Bucket+"."+name(key), []byte(`{"v":1,"key":"eA==","holder":{"host":"a","run":"1"}}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	s, js := one(t)
+	leasetest.Run(t, opener(dial(t, s.ClientURL(), daemon), testTTL, 0), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js)})
+}
+
+// TestStoreOfPartOfASecond: the server keeps whole seconds, and cuts off what is over; a lease
+// lasts for its whole time all the same.
+func TestStoreOfPartOfASecond(t *testing.T) {
+	t.Parallel()
+	s, js := one(t)
+	leasetest.Run(t, opener(dial(t, s.ClientURL(), daemon), 1600*time.Millisecond, 0), leasetest.Options{TTL: 1600 * time.Millisecond, OwnClocks: true, Corrupt: corrupt(js)})
+}
