@@ -1,0 +1,85 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/hub/protocol"
+)
+
+const (
+	// keepOrders is how long orders and their acceptance are kept: as credential.MaxTTL.
+	keepOrders = 24 * time.Hour
+	// markerFor is how long it can be seen of a lease that it has run out. It has to be set for
+	// keys to have a TTL at all (nats.go v1.55.0, jetstream/kv.go, LimitMarkerTTL).
+	markerFor = 10 * time.Minute
+	// tendEvery is how often a node looks whether its buckets are there, and its revocations in force.
+	tendEvery = 2 * time.Second
+	// answersWithin is how long what is asked of JetStream may take.
+	answersWithin = 5 * time.Second
+)
+
+// buckets are those of a hub, before their limits.
+func buckets() []jetstream.KeyValueConfig {
+	return []jetstream.KeyValueConfig{
+		{Bucket: protocol.Leases, Description: "who may do a thing now", LimitMarkerTTL: markerFor},
+		{Bucket: protocol.Orders, Description: "what hosts ask of others", TTL: keepOrders},
+		{Bucket: protocol.Accepted, Description: "which orders were taken", TTL: keepOrders},
+		{Bucket: protocol.Fleet, Description: "a copy of what hosts tell", Storage: jetstream.MemoryStorage},
+		{Bucket: protocol.Hosts, Description: "who has joined"},
+		{Bucket: protocol.Invites, Description: "who may join"},
+	}
+}
+
+// makeBuckets makes those that are missing. Limits that were changed since are taken over.
+func (h *Hub) makeBuckets(ctx context.Context) error {
+	for _, c := range buckets() {
+		c.History, c.Replicas, c.MaxBytes = 1, h.folder.Replicas(), h.folder.Limits.Of(c.Bucket)
+		one, cancel := context.WithTimeout(ctx, answersWithin)
+		_, err := h.js.CreateOrUpdateKeyValue(one, c)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("cannot make the bucket %s: %w", c.Bucket, err)
+		}
+	}
+	return nil
+}
+
+// tend makes the buckets, until they are there, and keeps revocations in force, until ctx ends.
+func (h *Hub) tend(ctx context.Context) {
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	var made bool
+	var said string
+	for {
+		err := h.tendOnce(ctx, &made)
+		if err != nil && err.Error() != said && ctx.Err() == nil {
+			h.log.Warn("not ready", "why", err.Error())
+		}
+		said = ""
+		if err != nil {
+			said = err.Error()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (h *Hub) tendOnce(ctx context.Context, made *bool) error {
+	if !*made {
+		if err := h.makeBuckets(ctx); err != nil {
+			return err
+		}
+		*made = true
+		h.log.Info("ready")
+		close(h.ready)
+	}
+	_, err := h.enforce(ctx)
+	return err
+}

@@ -1,0 +1,118 @@
+package credential
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"custos/internal/hub/protocol"
+)
+
+// Joined is what a host keeps of a hub that it has joined.
+type Joined struct {
+	URLs    []string // of the nodes, tls://HOST:PORT
+	CA      []byte   // PEM of the certificate that the nodes are known by
+	Account string   // public key of the account custos: what Trust pins
+	Host    string   // its name there
+	Creds   []byte   // its JWT and private key, in the standard format of NATS: a secret
+}
+
+// joinedFile is hub.json.
+type joinedFile struct {
+	Version int      `json:"version"`
+	URLs    []string `json:"urls"`
+	Account string   `json:"account"`
+	Host    string   `json:"host"`
+}
+
+// The files of a folder of Joined.
+const (
+	joinedName = "hub.json"
+	credsName  = "hub.creds"
+	caName     = "ca.pem"
+)
+
+// String shows the host and no secret.
+func (j Joined) String() string { return "(host " + j.Host + " of a hub)" }
+
+// GoString is as String.
+func (j Joined) GoString() string { return j.String() }
+
+// Identity is what the host signs with.
+func (j Joined) Identity() (Identity, error) { return ReadIdentity(j.Creds) }
+
+// Check says what of it does not fit together.
+func (j Joined) Check() error {
+	if err := protocol.CheckHost(j.Host); err != nil {
+		return err
+	}
+	if len(j.URLs) == 0 {
+		return errors.New("it is not said where the hub is reached")
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(j.CA) {
+		return errors.New("there is no certificate by which the hub is known")
+	}
+	id, err := j.Identity()
+	if err != nil {
+		return err
+	}
+	c, err := hostClaims(id.jwt)
+	if err != nil {
+		return err
+	}
+	if id.host != j.Host || c.Issuer != j.Account && c.IssuerAccount != j.Account {
+		return fmt.Errorf("the credentials are of host %s of another hub, or of another host", id.host)
+	}
+	return nil
+}
+
+// Save writes it to a folder of its own, which is made: hub.json, hub.creds and ca.pem, each for
+// this user only. hub.json comes last: without it nothing was saved.
+func (j Joined) Save(dir string) error {
+	if err := j.Check(); err != nil {
+		return fmt.Errorf("cannot save what was joined: %w", err)
+	}
+	text, err := json.MarshalIndent(joinedFile{Version: 1, URLs: j.URLs, Account: j.Account, Host: j.Host}, "", "  ")
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{caName, j.CA}, {credsName, j.Creds}, {joinedName, append(text, '\n')}} {
+		if err := WriteSecret(filepath.Join(dir, f.name), f.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load reads what Save wrote. Where nothing was saved the error is os.ErrNotExist.
+func Load(dir string) (j Joined, err error) {
+	file := filepath.Join(dir, joinedName)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return j, fmt.Errorf("cannot read which hub was joined: %w", err)
+	}
+	var f joinedFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return j, fmt.Errorf("cannot read %s: %w", file, err)
+	}
+	if f.Version != 1 {
+		return j, fmt.Errorf("cannot read %s: it is of version %d, and 1 is understood", file, f.Version)
+	}
+	j = Joined{URLs: f.URLs, Account: f.Account, Host: f.Host}
+	if j.CA, err = os.ReadFile(filepath.Join(dir, caName)); err == nil {
+		j.Creds, err = os.ReadFile(filepath.Join(dir, credsName))
+	}
+	if err == nil {
+		err = j.Check()
+	}
+	if err != nil {
+		return Joined{}, fmt.Errorf("cannot use what was joined in %s: %w", dir, err)
+	}
+	return j, nil
+}

@@ -1,0 +1,176 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/hub/credential"
+	"custos/internal/hub/protocol"
+)
+
+// updateSubject is where servers are told of an account (nats-server v2.15.2, events.go).
+const updateSubject = "$SYS.REQ.CLAIMS.UPDATE"
+
+// nodesWithin is how long nodes are waited for that are told of an account.
+const nodesWithin = 2 * time.Second
+
+// revoke keeps a host from connecting again, and ends its connections.
+func (h *Hub) revoke(ctx context.Context, m *nats.Msg) any {
+	var q protocol.Revoke
+	err := read(m, &q)
+	if err == nil {
+		if bad := protocol.CheckHost(q.Host); bad != nil {
+			err = refused(protocol.BadInput, "%v", bad)
+		}
+	}
+	if err != nil {
+		return protocol.Revoked{Refused: refusal(err)}
+	}
+	row, nodes, err := h.revokeHost(ctx, q.Host)
+	if err != nil {
+		return protocol.Revoked{Refused: refusal(err)}
+	}
+	h.log.Info("revoke", "host", row.Name, "key", row.Key, "nodes", nodes)
+	return protocol.Revoked{Host: row, Nodes: nodes}
+}
+
+// revokeHost writes it down first: what is written down is put in force by any node that runs.
+func (h *Hub) revokeHost(ctx context.Context, name string) (row protocol.Host, nodes []string, err error) {
+	kv, err := h.bucket(ctx, protocol.Hosts)
+	if err != nil {
+		return row, nil, err
+	}
+	row, err = change(ctx, kv, name, func(row *protocol.Host, was bool) error {
+		if !was {
+			return refused(protocol.Unknown, "there is no host %s", name)
+		}
+		if row.Revoked.IsZero() {
+			row.Revoked = h.now().UTC()
+		}
+		return nil
+	})
+	if err == nil {
+		nodes, err = h.enforce(ctx)
+	}
+	if err == nil {
+		err = h.forget(ctx, name)
+	}
+	return row, nodes, err
+}
+
+// forget removes what a host told.
+func (h *Hub) forget(ctx context.Context, name string) error {
+	stream, err := h.js.Stream(ctx, protocol.Stream(protocol.Fleet))
+	if err == nil {
+		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+protocol.Fleet+"."+name+".>"))
+	}
+	if err != nil {
+		return fmt.Errorf("the host is revoked, but what it told stays: %w", err)
+	}
+	return nil
+}
+
+// forever is when what a revoked user was issued counts as revoked: whenever that was, by
+// whichever clock (a server compares it with the JWT: accounts.go, isRevoked).
+func forever() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// enforce has all nodes refuse the users that custos_hosts says are revoked, if they do not yet,
+// and returns the names of those that have said so now. It may be asked again at any time.
+func (h *Hub) enforce(ctx context.Context) (nodes []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	rows, damaged, err := h.allHosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range damaged {
+		h.log.Error("a row is damaged", "bucket", protocol.Hosts, "key", key)
+	}
+	text, err := h.srv.AccountResolver().Fetch(h.keys().Account())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the account of hosts: %w", err)
+	}
+	in, err := credential.RevokedIn(text)
+	if err != nil {
+		return nil, err
+	}
+	was := len(in)
+	for _, key := range revokedKeys(rows) {
+		in[key] = forever()
+	}
+	if len(in) == was {
+		return nil, nil
+	}
+	if text, err = h.keys().HostsAccount(in); err != nil {
+		return nil, err
+	}
+	return h.tell(text)
+}
+
+func revokedKeys(rows []protocol.Host) (out []string) {
+	for _, row := range rows {
+		out = append(out, row.Former...)
+		if !row.Revoked.IsZero() {
+			out = append(out, row.Key)
+		}
+	}
+	return out
+}
+
+// told is what a server answers (nats-server v2.15.2, accounts.go, ServerAPIClaimUpdateResponse).
+type told struct {
+	Server struct {
+		Name string `json:"name"`
+	} `json:"server"`
+	Error *struct {
+		Description string `json:"description"`
+	} `json:"error"`
+}
+
+// tell gives the JWT of an account to all nodes that are there, and waits for each.
+func (h *Hub) tell(account string) (nodes []string, err error) {
+	inbox := h.system.NewInbox()
+	sub, err := h.system.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := h.system.PublishRequest(updateSubject, inbox, []byte(account)); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	until := time.Now().Add(nodesWithin)
+	for len(seen) < h.folder.Nodes {
+		m, err := sub.NextMsg(time.Until(until))
+		if err != nil {
+			break // those that are down do it when they are back
+		}
+		var t told
+		if err := json.Unmarshal(m.Data, &t); err != nil || t.Error != nil {
+			return nil, fmt.Errorf("a node does not take the account of hosts: %s", m.Data)
+		}
+		seen[t.Server.Name] = true
+	}
+	if len(seen) == 0 {
+		return nil, fmt.Errorf("no node took the account of hosts within %s", nodesWithin)
+	}
+	return slices.Sorted(maps.Keys(seen)), nil
+}
+
+// hosts lists who has joined.
+func (h *Hub) hosts(ctx context.Context, _ *nats.Msg) any {
+	rows, damaged, err := h.allHosts(ctx)
+	if err != nil {
+		return protocol.HostList{Refused: refusal(err)}
+	}
+	slices.SortFunc(rows, func(a, b protocol.Host) int { return strings.Compare(a.Name, b.Name) })
+	return protocol.HostList{Hosts: rows, Damaged: damaged}
+}

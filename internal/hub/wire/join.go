@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"custos/internal/hub/credential"
+	"custos/internal/hub/protocol"
+)
+
+// RefusedError is what the hub did not do, and why.
+type RefusedError struct{ protocol.Refused }
+
+// Error is what the hub says.
+func (e *RefusedError) Error() string { return e.Why }
+
+// ErrNotReached says that no node of the hub answered.
+var ErrNotReached = errors.New("the hub is not reached")
+
+// joinTries is how often is asked again after no answer: with the same key, so that nothing is
+// lost where the answer was.
+const joinTries = 3
+
+// Join makes a key, has the hub let its host in with a token, and returns what is to be saved. The
+// private key does not leave the process. The error is a *RefusedError, an ErrNotReached, or tells
+// of the token.
+func Join(ctx context.Context, t credential.Token, now time.Time) (j credential.Joined, err error) {
+	if !now.Before(t.Expires) {
+		return j, &RefusedError{protocol.Refused{Kind: protocol.Expired, Why: "this token was good until " + t.Expires.Format(time.RFC3339)}}
+	}
+	pair, err := credential.NewPair()
+	if err != nil {
+		return j, err
+	}
+	var a protocol.Joined
+	for range joinTries {
+		if a, err = askToJoin(t, pair.Public()); !errors.Is(err, ErrNotReached) || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return j, err
+	}
+	if a.Kind != "" {
+		return j, &RefusedError{a.Refused}
+	}
+	creds, err := pair.Creds(a.JWT)
+	if err != nil {
+		return j, fmt.Errorf("cannot use the answer of the hub: %w", err)
+	}
+	j = credential.Joined{URLs: a.URLs, CA: []byte(t.CA), Account: t.Account, Host: t.Host, Creds: creds}
+	if err := j.Check(); err != nil {
+		return credential.Joined{}, fmt.Errorf("cannot use the answer of the hub: %w", err)
+	}
+	return j, nil
+}
+
+func askToJoin(t credential.Token, key string) (a protocol.Joined, err error) {
+	nc, err := Once(t.URLs, []byte(t.CA), t.Creds, t.Inbox())
+	if errors.Is(err, nats.ErrAuthorization) {
+		return a, &RefusedError{protocol.Refused{Kind: protocol.Unknown, Why: "the hub does not know this token"}}
+	}
+	if err != nil {
+		return a, fmt.Errorf("%w: %w", ErrNotReached, err)
+	}
+	defer nc.Close()
+	return a, Ask(nc, protocol.JoinSubject(t.Invite), protocol.Join{Key: key}, &a)
+}
+
+// askFor is how long the hub is waited for: as long as it waits for JetStream, and a little.
+const askFor = 12 * time.Second
+
+// Ask has a service of the hub answer, and reads the answer.
+func Ask(nc *nats.Conn, subject string, q, into any) error {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	m, err := nc.Request(subject, text, askFor)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotReached, err)
+	}
+	if err := json.Unmarshal(m.Data, into); err != nil {
+		return fmt.Errorf("cannot read the answer of the hub: %w", err)
+	}
+	return nil
+}
