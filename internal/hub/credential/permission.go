@@ -18,8 +18,11 @@ type Permission struct {
 	// imports it from that of the hub.
 	Service bool
 	// To is where in the account of the hub it is answered; "" for Subject as it is.
-	To  string
-	Why string
+	To string
+	// Answer says that it is published as the answer to what the hub sent only, which needs no
+	// permission of its own.
+	Answer bool
+	Why    string
 }
 
 // Permissions is the table of what a host may do; all else is refused by the server. Its rows were
@@ -58,7 +61,7 @@ func Permissions() []Permission {
 		{Subject: "$JS.API.CONSUMER.CREATE.KV_{B}.*.>", Service: true, To: "custos.watch.KV_{B}.*.>", Why: "KeyValue.Watch of a key or a pattern"},
 		{Subject: "$JS.API.CONSUMER.CREATE.KV_{B}.*", Service: true, To: "custos.watch.KV_{B}.*", Why: "KeyValue.WatchFiltered of several patterns"},
 		{Subject: "$JS.API.CONSUMER.DELETE.KV_{B}.*", Service: true, Why: "a watch ends, or is made anew after a gap"},
-		{Subject: "$JS.FC.KV_{B}.>", Service: true, Why: "flow control of a watch: without it a long one stalls"},
+		{Subject: "$JS.FC.KV_{B}.>", Service: true, Answer: true, Why: "flow control of a watch: one stalls after 2 MiB without it"},
 		{Subject: "custos.ask.*.{H}", Why: "asks in its own name"},
 		{Subject: "custos.ask.{H}.*", Sub: true, Why: "what is asked of it"},
 		{Subject: "_INBOX_{H}.>", Sub: true, Why: "answers, and what it watches"},
@@ -85,6 +88,9 @@ var answers = jwt.ResponsePermission{MaxMsgs: 64, Expires: 2 * time.Minute}
 func hostPermissions(host string) (out jwt.Permissions) {
 	for _, p := range Permissions() {
 		list := &out.Pub.Allow
+		if p.Answer {
+			continue
+		}
 		if p.Sub {
 			list = &out.Sub.Allow
 		}
