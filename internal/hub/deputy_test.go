@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"custos/internal/hub/credential"
 	"custos/internal/hub/hubtest"
 	"custos/internal/hub/protocol"
+	"custos/internal/hub/wire"
 )
 
 // targets are subjects to which a host would have something published that it may not publish to
@@ -77,6 +79,27 @@ func askWithReply(t *testing.T, a *host, subject, content, target string) {
 	if err != nil || !strings.Contains(string(m.Data), "a watch delivers to the inbox of a host") {
 		t.Errorf("a consumer that delivers to %s: %v %s", target, err, m.Data)
 	}
+}
+
+// inTheAccountOfStreams is the control of deputies: with the same permissions in the other account,
+// what is forged is written.
+func inTheAccountOfStreams(t *testing.T, c *hubtest.Cluster) {
+	a := c.Join(t, "a")
+	one := resigned(t, a, accountKey(t, c, "hub"), func(*jwt.UserClaims) {})
+	nc, err := wire.Once(one.URLs, one.CA, one.Creds, protocol.InboxPrefix("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	h := &host{Conn: nc, Joined: one}
+	if err := put(t.Context(), h, "a.control", []byte("forged")); err != nil {
+		t.Fatal(err)
+	}
+	before := state(t, c)
+	if err := nc.PublishRequest("$JS.API.DIRECT.GET.KV_custos_fleet", "$KV.custos_fleet.b.control", []byte(`{"last_by_subj":"$KV.custos_fleet.a.control","no_hdr":true}`)); err != nil {
+		t.Fatal(err)
+	}
+	hubtest.Eventually(t, 5*time.Second, "the control is written", func() bool { return state(t, c) != before })
 }
 
 // state is what is in the hub, without what host a may write.

@@ -82,6 +82,7 @@ func TestOneNode(t *testing.T) {
 	t.Run("every row is needed", func(t *testing.T) { everyRowIsNeeded(t, c) })
 	t.Run("forbidden", func(t *testing.T) { forbidden(t, c) })
 	t.Run("confused deputies", func(t *testing.T) { deputies(t, c) })
+	t.Run("confused deputies, in the account of streams", func(t *testing.T) { inTheAccountOfStreams(t, c) })
 	t.Run("a forged ask", func(t *testing.T) { forgedAsk(t, c) })
 	t.Run("a strange reply", func(t *testing.T) { strangeReply(t, c) })
 }
@@ -281,6 +282,22 @@ func failsAnything(ctx context.Context, a, b *host) bool {
 // without are the credentials of a host without a row of the table.
 func without(t *testing.T, c *hubtest.Cluster, j credential.Joined, p credential.Permission) credential.Joined {
 	t.Helper()
+	pattern := strings.ReplaceAll(p.Subject, "{H}", j.Host)
+	is := func(subject string) bool {
+		return slices.ContainsFunc(protocol.Readable(), func(bucket string) bool { return subject == strings.ReplaceAll(pattern, "{B}", bucket) })
+	}
+	return resigned(t, j, accountKey(t, c, "hosts"), func(user *jwt.UserClaims) {
+		was := len(user.Pub.Allow) + len(user.Sub.Allow)
+		user.Pub.Allow, user.Sub.Allow = slices.DeleteFunc(user.Pub.Allow, is), slices.DeleteFunc(user.Sub.Allow, is)
+		if len(user.Pub.Allow)+len(user.Sub.Allow) == was {
+			t.Fatalf("the host has no %s", pattern)
+		}
+	})
+}
+
+// resigned are the credentials of a host, changed and signed by an account.
+func resigned(t *testing.T, j credential.Joined, by nkeys.KeyPair, change func(*jwt.UserClaims)) credential.Joined {
+	t.Helper()
 	text, err := jwt.ParseDecoratedJWT(j.Creds)
 	if err != nil {
 		t.Fatal(err)
@@ -289,51 +306,38 @@ func without(t *testing.T, c *hubtest.Cluster, j credential.Joined, p credential
 	if err != nil {
 		t.Fatal(err)
 	}
-	pattern := strings.NewReplacer("{H}", j.Host).Replace(p.Subject)
-	is := func(subject string) bool {
-		for _, bucket := range protocol.Readable() {
-			if subject == strings.ReplaceAll(pattern, "{B}", bucket) {
-				return true
-			}
-		}
-		return false
-	}
-	was := len(user.Pub.Allow) + len(user.Sub.Allow)
-	user.Pub.Allow, user.Sub.Allow = slices.DeleteFunc(user.Pub.Allow, is), slices.DeleteFunc(user.Sub.Allow, is)
-	if len(user.Pub.Allow)+len(user.Sub.Allow) == was {
-		t.Fatalf("the host has no %s", pattern)
-	}
-	seed, err := jwt.ParseDecoratedUserNKey(j.Creds)
+	change(user)
+	signed, err := user.Encode(by)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := user.Encode(accountKey(t, c))
+	pair, err := jwt.ParseDecoratedUserNKey(j.Creds)
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := seed.Seed()
+	seed, err := pair.Seed()
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Creds, err = jwt.FormatUserConfig(signed, raw)
-	if err != nil {
+	if j.Creds, err = jwt.FormatUserConfig(signed, seed); err != nil {
 		t.Fatal(err)
 	}
 	return j
 }
 
-// accountKey signs as the account of hosts does.
-func accountKey(t *testing.T, c *hubtest.Cluster) nkeys.KeyPair {
+// accountKey signs as an account does: hosts or hub.
+func accountKey(t *testing.T, c *hubtest.Cluster, name string) nkeys.KeyPair {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(c.Dirs[0], "keys.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f struct{ Hosts string }
-	if err := json.Unmarshal(text, &f); err != nil {
+	var keys map[string]any
+	if err := json.Unmarshal(text, &keys); err != nil {
 		t.Fatal(err)
 	}
-	pair, err := nkeys.FromSeed([]byte(f.Hosts))
+	seed, _ := keys[name].(string)
+	pair, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,10 +36,11 @@ type Permission struct {
 // published on any subject of the account of the streams, as $JS.API.STREAM.DELETE.KV_custos_leases
 // or $KV.custos_hosts.OTHER; so could one that names the deliver subject of a push consumer. Both
 // were seen with nats-server v2.15.2. So no host is in the account of the streams: what it may ask
-// of that account is imported, row by row, into the account of hosts; an answer is published there,
-// on a subject of hosts; that it cannot go back through an import is the server's detection of cycles
-// (client.go, processServiceImport), for which everything is imported from one export. Requests
-// to make a consumer are looked at by the hub first: they deliver to the inbox of a host.
+// of that account is imported, row by row, into the account of hosts, and an answer is published
+// there, whatever its reply subject: it reaches hosts, and does not go back through an import. (All is
+// imported from one export, so that it would be a cycle, which the server does not follow: client.go,
+// processServiceImport.) A test tries it, and that it would be seen. Requests to make a consumer are
+// looked at by the hub first: they deliver to the inbox of a host.
 //
 // # What a bad host still can do
 //
