@@ -90,7 +90,7 @@ func Probes(w *World) ([]observe.Probe, error) {
 
 // Sections lists the sections of custos.toml that belong to plug-ins.
 func Sections() []string {
-	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "account", "boundary", "credential", "pool", "role", "team", "merge", "budget", "policy", "prices", "coordination", "transcripts"}, peopleSections()...)
+	out := append([]string{"probe", "limits", "launch", "heartbeat", "handoff", "account", "boundary", "credential", "pool", "role", "team", "merge", "budget", "policy", "prices", "coordination", "transcripts", "hub"}, peopleSections()...)
 	for _, m := range probeMakers() {
 		out = append(out, m.section)
 	}

@@ -24,6 +24,7 @@ import (
 	"custos/internal/rules"
 	"custos/internal/server"
 	"custos/internal/store"
+	"custos/internal/sys/httpjson"
 )
 
 // as is what this process is: a daemon, or one command.
@@ -106,6 +107,7 @@ func (s *system) settings() []func() error {
 		from(s.cfg, catalog.Coordination, &s.who),
 		from(s.cfg, func(cfg config.Config) (catalog.WebPlace, error) { return catalog.Web(cfg, server.Loopback) }, &s.served),
 		from(s.cfg, remote.Hosts, &s.hosts),
+		from(s.cfg, s.readHub, &s.member),
 	}
 }
 
@@ -148,12 +150,12 @@ func (s *system) join(p plugIns) {
 	}
 	s.places, s.chats = p.people.Ears, p.people.Chats
 	s.board = observe.New(observe.Options{Probes: p.probes, Now: now, From: s.world.From, Wake: s.wake, Forget: s.world.Forget})
-	s.actor = act.New(act.Options{Actions: p.actions, Ledger: s.ledger, Frozen: s.ledger.mayAct,
+	s.actor = act.New(act.Options{Actions: p.actions, Ledger: s.ledger, Frozen: s.ledger.mayAct, Lease: s.lapsed, Fenced: httpjson.Fenced,
 		Now: now, Workers: s.cfg.Workers, Done: s.done, Learned: s.learned, Log: s.o.Log})
 	s.report = report.New(report.Options{Asks: s.asks, Answering: s.answering(), Notifiers: p.people.Notifiers, Routes: p.people.Routes, Pulses: p.people.Pulses, Outbox: s.ledger,
 		Mirrors: p.people.Mirrors, Windows: p.people.Windows, Status: s.hostStatus, Trouble: func() string { return s.loop.Trouble() }, Full: s.disk.says,
 		Memory: s.ledger, History: s.ledger, Journal: s.keeper(), Replies: s.replied, Now: now, Host: s.world.From.Host, Every: deliverEvery})
-	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Due: s.due, Holds: s.holds, History: s.ledger, Act: s.actor,
+	s.loop = loop.New(loop.Options{Board: s.board, Rules: s.rules, Policy: s.policy, Due: s.due, Holds: s.holds, Hub: s.seeHub, Want: s.want, History: s.ledger, Act: s.actor,
 		Journal: s.report, Touches: s.touches, Seen: s.follow, Every: s.cfg.PatrolEvery, IdleMax: s.cfg.PatrolIdle, Tick: tick, Lull: lull, Log: s.o.Log})
 }
 

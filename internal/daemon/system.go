@@ -19,6 +19,7 @@ import (
 	"custos/internal/config"
 	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/hub/member"
 	"custos/internal/ledger"
 	"custos/internal/library"
 	"custos/internal/loop"
@@ -55,6 +56,7 @@ type system struct {
 	ops          *journal.Ops // nil: the journal is committed nowhere
 	gauges       *gauges
 	published    server.Published
+	member       *member.Member         // this host's part in a hub; nil where it shares nothing
 	hooked       server.WebhookListener // where webhooks are received
 	board        *observe.Board
 	actor        *act.Actor

@@ -124,6 +124,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	api := s.handler(ctx, down)
 	parts.Go(func() { s.page.run(ctx, api) })
 	parts.Go(func() { s.publish(ctx, api) })
+	parts.Go(func() { s.takePart(ctx) })
 	parts.Go(func() { s.tidy(ctx) })
 	parts.Go(func() { s.keepReadings(ctx) })
 	parts.Go(func() { s.reload.follow(ctx, asked) })

@@ -52,7 +52,11 @@ type Options struct {
 	// Due says what may run by itself, by what is seen; nil: nothing.
 	Due func(seen *fleet.Snapshot) fleet.RunPolicy
 	// Holds says in seen what the expressions of open gates come to; nil: nothing is known of them.
-	Holds   func(past fleet.Past, seen *fleet.Snapshot)
+	Holds func(past fleet.Past, seen *fleet.Snapshot)
+	// Hub says in seen how this host stands with what it shares with others, and Want has the leases
+	// be got that a plan is acted on by, or would be; nil: nothing is shared.
+	Hub     func(seen *fleet.Snapshot)
+	Want    func(keys []string)
 	History History
 	Act     Actor
 	Journal Journal

@@ -64,6 +64,9 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 	if err := l.o.Act.Start(ctx, turn); err != nil {
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
+	if l.o.Want != nil {
+		l.o.Want(p.Plan.Leases)
+	}
 	l.results.told(len(done))
 	l.alarm.set(p.Snapshot.At, append(l.moments(p), p.Plan.Until), l.Wake)
 	l.follow(p)
@@ -85,6 +88,9 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	}
 	if l.o.Holds != nil {
 		l.o.Holds(past, &seen)
+	}
+	if l.o.Hub != nil {
+		l.o.Hub(&seen)
 	}
 	seen.Agents.Value = ledger.Nudged(past, seen)
 	seen.Agents.Value = ledger.Recovering(past, seen)

@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+
+	"custos/internal/config"
+)
+
+// Remote is what people at other hosts of the hub may do here.
+type Remote string
+
+// What other hosts may do here.
+const (
+	RemoteView Remote = "view" // look, as an agent of this host may
+	RemoteAct  Remote = "act"  // whatever a person may who sits here: by this host's own rules and mode
+)
+
+// Hub is the section [hub].
+type Hub struct {
+	File   string // of leases that the Custos of one machine share; "" where there is none
+	Host   string // the name of this one beside the file
+	Remote Remote
+}
+
+// hubSection is [hub] as it is written.
+type hubSection struct {
+	File   string `toml:"file" is:"path"`
+	Host   string `toml:"host" is:"name"`
+	Remote string `toml:"remote"`
+}
+
+// ReadHub reads what the host shares with others, and what they may do here.
+func ReadHub(cfg config.Config) (h Hub, err error) {
+	var s hubSection
+	if err := cfg.Section("hub", &s); err != nil {
+		return h, err
+	}
+	h = Hub{Host: s.Host, Remote: Remote(cmp.Or(s.Remote, string(RemoteView)))}
+	if h.Remote != RemoteView && h.Remote != RemoteAct {
+		return h, cfg.Misread("hub", fmt.Errorf("remote: %q is none of view and act", s.Remote))
+	}
+	if s.File == "" {
+		if s.Host != "" {
+			return h, cfg.Misread("hub", errors.New("host: the name of a host on a hub is that of its token; here it is for a file of leases"))
+		}
+		return h, nil
+	}
+	if h.File, err = cfg.Expand(s.File); err != nil {
+		return h, cfg.Misread("hub", err)
+	}
+	if h.Host == "" {
+		h.Host, err = os.Hostname()
+	}
+	return h, cfg.Misread("hub", err)
+}

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"custos/internal/catalog"
+	"custos/internal/config"
+	"custos/internal/fleet"
+	"custos/internal/hub/member"
+)
+
+// JoinedHub is the folder in which lies which hub this host has joined.
+func JoinedHub(cfg config.Config) string { return filepath.Join(cfg.StateDir, "hub") }
+
+// readHub makes the host's part in a hub; nil where it shares nothing.
+func (s *system) readHub(cfg config.Config) (*member.Member, error) {
+	h, err := catalog.ReadHub(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m, err := member.Open(member.Options{
+		Place: member.Place{Joined: JoinedHub(cfg), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
+		Epochs: s.epochs, Learn: s.sawEpoch, Changed: func(what string) { s.wake(what) }, Log: s.o.Log,
+	})
+	return m, cfg.Misread("hub", err)
+}
+
+func (s *system) epochs(ctx context.Context) (map[string]uint64, error) {
+	st, err := s.ledger.reader(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return st.Epochs(ctx)
+}
+
+func (s *system) sawEpoch(ctx context.Context, key string, epoch uint64) error {
+	st, err := s.ledger.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return st.SawEpoch(ctx, key, epoch, s.world.Now())
+}
+
+// takePart is the host's part in a hub, until ctx ends.
+func (s *system) takePart(ctx context.Context) {
+	if s.member != nil {
+		s.repeat(ctx, metricsAgain, "share with other hosts", s.member.Run)
+	}
+}
+
+// seeHub says in seen how this host stands with what it shares.
+func (s *system) seeHub(seen *fleet.Snapshot) {
+	if s.member != nil {
+		seen.Hub = s.member.Seen(seen.At)
+	}
+}
+
+// want has the leases of keys be got.
+func (s *system) want(keys []string) {
+	if s.member != nil {
+		s.member.Want(keys...)
+	}
+}
+
+// lapsed says why nothing may be done by a lease any more; "" while it may.
+func (s *system) lapsed(f fleet.Fence, fresh bool) string {
+	if s.member == nil {
+		return "other hosts shared it when it was planned, and this one shares nothing now"
+	}
+	return s.member.Lapsed(f, fresh)
+}

@@ -1,0 +1,212 @@
+package daemon_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"custos/internal/daemon"
+	"custos/internal/hub/hubtest"
+	"custos/internal/sys/forgetest"
+)
+
+// sharedForge is a forge that several hosts write to, each through a proxy of its own that may hold a request up.
+type sharedForge struct {
+	*forgetest.Server
+	repo  *forgetest.Repo
+	token string
+}
+
+func newSharedForge(t *testing.T) *sharedForge {
+	t.Helper()
+	f := &sharedForge{Server: forgetest.New(t, "forgejo"), token: filepath.Join(t.TempDir(), "token")}
+	f.repo = f.Repo("acme/shop")
+	if err := os.WriteFile(f.token, []byte(f.Account("custos-bot")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// open opens an issue that each host is to comment on, once.
+func (f *sharedForge) open(number int) {
+	f.repo.Open(number, time.Hour, forgetest.Issue{Title: fmt.Sprint("issue ", number), Author: "ann", Labels: []string{"exhausted"}})
+}
+
+// comments is what stands under an issue.
+func (f *sharedForge) comments(number int) (n int) {
+	f.Change(func() {
+		for _, c := range f.repo.Issues[number].Comments {
+			if strings.Contains(c.Body, "used up") {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// wayTo is the way of one host to the forge: it holds the next question about comments up until it is let go.
+type wayTo struct {
+	*httptest.Server
+	mu   sync.Mutex
+	held chan struct{} // closed by who lets it go; nil: nothing is held up
+	is   chan struct{} // closed when something is held up
+}
+
+func newWayTo(t *testing.T, to string) *wayTo {
+	t.Helper()
+	at, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &wayTo{}
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.pass(r)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(g.Close)
+	return g
+}
+
+// hold holds the next question about the comments of an issue up.
+func (g *wayTo) hold() (is <-chan struct{}, letGo func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	held := make(chan struct{})
+	g.held, g.is = held, make(chan struct{})
+	return g.is, sync.OnceFunc(func() { close(held) })
+}
+
+func (g *wayTo) pass(r *http.Request) {
+	if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/issues/") || !strings.HasSuffix(r.URL.Path, "/comments") {
+		return
+	}
+	g.mu.Lock()
+	held, is := g.held, g.is
+	g.held = nil
+	g.mu.Unlock()
+	if held != nil {
+		close(is)
+		<-held
+	}
+}
+
+const sharedRules = `[forge.NAME]
+kind = "forgejo"
+url = %q
+repo = "acme/shop"
+token_file = %q
+every = "10s"
+[rule.blocked-exhausted]
+mode = "auto"
+cooldown = "1s"
+attempts = "20 in 1h"
+`
+
+// host is a daemon of a fleet of several hosts, with its own name for the project.
+func (f *sharedForge) host(t *testing.T, hub *hubtest.Cluster, name, url string) *town {
+	t.Helper()
+	w := foundBeside(t, strings.ReplaceAll(fmt.Sprintf(sharedRules, url, f.token), "NAME", name+"-shop"))
+	if err := hub.Join(t, name).Save(daemon.JoinedHub(w.cfg)); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	return w
+}
+
+// TestOneHostWritesToTheForge: of two hosts with the same rule for the same repository one comments, once on each
+// issue; when it is killed, the other one takes over within two times of a lease.
+func TestOneHostWritesToTheForge(t *testing.T) {
+	hub, forge := hubtest.Start(t, 1), newSharedForge(t)
+	for n := range 6 {
+		forge.open(n + 1)
+	}
+	a, b := forge.host(t, hub, "box1", forge.URL), forge.host(t, hub, "box2", forge.URL)
+	told := func() string {
+		one, _ := a.says("feed")
+		other, _ := b.says("feed")
+		return one + a.said.String() + "\n" + other + b.said.String()
+	}
+	await(t, told, func() bool {
+		for n := range 6 {
+			if forge.comments(n+1) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	by := func(w *town) int { out, _ := w.says("feed"); return strings.Count(out, "comment: done") }
+	if by(a) > 0 && by(b) > 0 {
+		t.Logf("both wrote, one after the other: %d and %d", by(a), by(b))
+	}
+	holder, other := a, b
+	if by(b) > 0 {
+		holder, other = b, a
+	}
+	_ = holder.up.Process.Kill()
+	_ = holder.up.Wait()
+	began := time.Now()
+	forge.open(7)
+	await(t, func() string { out, _ := other.says("plan"); return out + other.said.String() }, func() bool { return forge.comments(7) > 0 })
+	t.Logf("taken over after %s", time.Since(began).Round(time.Second))
+	if took := time.Since(began); took > 2*15*time.Second+10*time.Second { // the forge is looked at every 10 s
+		t.Errorf("it was taken over after %s", took)
+	}
+	for n := range 7 {
+		if c := forge.comments(n + 1); c != 1 {
+			t.Errorf("issue %d has %d comments\n%s", n+1, c, told())
+		}
+	}
+}
+
+// TestAHolderThatWasStopped: a host is stopped by a signal while it acts by a lease; another one takes over and does
+// it. When the first goes on, it is refused by its epoch, and that is journalled. CUSTOS_STOPPED_FOR is for how long.
+func TestAHolderThatWasStopped(t *testing.T) {
+	hub, forge := hubtest.Start(t, 1), newSharedForge(t)
+	way := newWayTo(t, forge.URL)
+	stopped, letGo := way.hold()
+	defer letGo()
+	forge.open(1)
+	a := forge.host(t, hub, "box1", way.URL)
+	select {
+	case <-stopped:
+	case <-time.After(time.Minute):
+		out, _ := a.says("plan")
+		t.Fatalf("it never asked: %s\n%s", out, a.said)
+	}
+	if err := a.up.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	defer func() { _ = a.up.Process.Signal(syscall.SIGCONT) }()
+	letGo()
+	b := forge.host(t, hub, "box2", way.URL)
+	await(t, func() string { out, _ := b.says("plan"); return out + b.said.String() }, func() bool { return forge.comments(1) > 0 })
+	if least := 15 * time.Second; time.Since(since) < least-2*time.Second {
+		t.Errorf("it was taken over after %s, before its lease was over", time.Since(since))
+	}
+	if d, err := time.ParseDuration(os.Getenv("CUSTOS_STOPPED_FOR")); err == nil {
+		time.Sleep(time.Until(since.Add(d)))
+	}
+	if err := a.up.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	var feed string
+	await(t, func() string { return feed + a.said.String() }, func() bool {
+		feed, _ = a.says("feed")
+		return strings.Contains(feed, "comment: refused")
+	})
+	t.Log(feed)
+	if n := forge.comments(1); n != 1 {
+		t.Errorf("%d comments", n)
+	}
+}

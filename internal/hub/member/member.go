@@ -1,0 +1,211 @@
+// Package member is a host's part in a hub: its connection, the leases that it holds there, and
+// what it knows of the others. Where several Custos of one machine share things and there is no
+// hub, leases lie in a file that all of them have, and nothing else is shared.
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	natsclient "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/fleet"
+	"custos/internal/hub/credential"
+	"custos/internal/hub/wire"
+	"custos/internal/lease"
+	"custos/internal/lease/hold"
+//TMP "custos/internal/lease/local"
+	"custos/internal/lease/nats"
+)
+
+// Place is where a host shares things with others.
+type Place struct {
+	Joined string // the folder in which lies what was joined; there is none: no hub was joined
+	File   string // instead of a hub: the file of leases that Custos of this machine share; "" for none
+	Host   string // by which name, beside a file
+}
+
+// Options are what a Member is made of.
+type Options struct {
+	Place
+	Version string
+	Now     func() fleet.Instant
+	// Epochs are the largest epochs of leases that were written down; Learn writes one down.
+	Epochs func(context.Context) (map[string]uint64, error)
+	Learn  func(ctx context.Context, key string, epoch uint64) error
+	// Changed is told, with what, that what is known of the hub is other than before.
+	Changed func(what string)
+	Log     *slog.Logger
+}
+
+// Member is a host's part in a hub. It is safe for concurrent use.
+type Member struct {
+	o      Options
+	joined credential.Joined
+	me     lease.Holder
+
+	mu     sync.Mutex
+	leases *hold.Leases // nil until it runs
+	conn   *natsclient.Conn
+	cut    string // why there is no connection; "" while there is one
+}
+
+const ttl = time.Duration(fleet.LeaseTime)
+
+// keyWatch is the lease of who looks after all hosts, and tells of those that are silent.
+const keyWatch = "hosts"
+
+// Open reads where the host shares things; nil where it shares nothing.
+func Open(o Options) (*Member, error) {
+	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet"}
+	j, err := credential.Load(o.Joined)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && o.File == "":
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return m, nil
+	case err != nil:
+		return nil, err
+	case o.File != "":
+		return nil, fmt.Errorf("cannot keep leases in %s and in the hub that was joined: leave file out, or remove %s", o.File, o.Joined)
+	}
+	m.joined, m.me.Host = j, j.Host
+	return m, nil
+}
+
+// newRun names one run of a daemon.
+func newRun() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it does not fail
+	return hex.EncodeToString(b[:])
+}
+
+// Run takes part until ctx ends.
+func (m *Member) Run(ctx context.Context) error {
+	store, end, err := m.store()
+	if err != nil {
+		return err
+	}
+	defer end()
+	known, err := m.o.Epochs(ctx)
+	if err != nil {
+		return err
+	}
+	l := hold.New(hold.Options{Store: store, Me: m.me, TTL: ttl, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
+		Changed: func() { m.o.Changed("who holds a lease") }}, known)
+	m.mu.Lock()
+	m.leases = l
+	m.mu.Unlock()
+	defer func() { m.mu.Lock(); m.leases = nil; m.mu.Unlock() }()
+	l.Run(ctx)
+	return nil
+}
+
+// store is where leases are kept, and how to leave it.
+func (m *Member) store() (lease.Store, func(), error) {
+	if m.o.File != "" {
+		return nil, nil, errors.New("TMP")
+	}
+	nc, err := wire.Connect(m.joined, wire.Options{Name: "custos " + m.o.Version, OnChange: m.heard})
+	if err != nil {
+		return nil, nil, err
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	return nats.New(js, nats.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn}), nc.Close, nil
+}
+
+func (m *Member) warn(err error) { m.o.Log.Error("A lease of the hub is set aside", "err", err) }
+
+// heard is told of the connection.
+func (m *Member) heard(c wire.Change) {
+	switch {
+	case c.Connected:
+		m.changed("")
+	case c.Err != nil:
+		m.changed("the hub is not reached: " + fleet.Line(fleet.Redact(c.Err.Error()), 200))
+	default:
+		m.changed("the hub is not reached")
+	}
+}
+
+func (m *Member) changed(cut string) {
+	m.mu.Lock()
+	is := m.cut == cut
+	m.cut = cut
+	m.mu.Unlock()
+	if !is {
+		m.o.Changed("the hub")
+	}
+}
+
+// Want has the leases of keys be got, and kept for a while.
+func (m *Member) Want(keys ...string) {
+	if l, _ := m.now(); l != nil {
+		l.Want(keys...)
+	}
+}
+
+func (m *Member) now() (*hold.Leases, string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.leases, m.cut
+}
+
+// Seen is the hub as it is known at this moment. Where it is not reached, nothing of it is known.
+func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
+	out := fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK, At: at, Probe: "hub"}, Value: fleet.Hub{Host: m.me.Host}}
+	l, cut := m.now()
+	if l == nil {
+		out.Blind("no daemon keeps its leases")
+		return out
+	}
+	all, silent := l.All()
+	if cut == "" && silent != "" {
+		cut = "its leases are not told: " + fleet.Line(fleet.Redact(silent), 200)
+	}
+	if cut != "" {
+		out.Blind(cut)
+		return out
+	}
+	for _, s := range all {
+		out.Value.Leases = append(out.Value.Leases, fleet.Lease{Key: s.Key, Mine: s.Mine, Epoch: s.Epoch, Left: fleet.Duration(s.Left), Holder: s.Holder, Why: fleet.Line(fleet.Redact(s.Why), 200)})
+		if s.Key == keyWatch {
+			out.Value.Watches = s.Holder
+		}
+	}
+	return out
+}
+
+// Lapsed says why nothing may be done by a lease any more, at this very moment; "" while it may.
+// fresh: two thirds of its time must be left.
+func (m *Member) Lapsed(f fleet.Fence, fresh bool) string {
+	l, _ := m.now()
+	if l == nil {
+		return "other hosts share it, and no leases are kept any more"
+	}
+	s := l.At(f.Key)
+	is := fleet.Lease{Key: s.Key, Mine: s.Mine, Left: fleet.Duration(s.Left)}
+	switch {
+	case s.Mine && s.Epoch != f.Epoch:
+		return fmt.Sprintf("other hosts share it: its lease was of epoch %d, and is of %d now", f.Epoch, s.Epoch)
+	case s.Mine && fresh && !is.Enough():
+		return "other hosts share it, and too little is left of its lease"
+	case s.Mine:
+		return ""
+	case s.Holder != "":
+		return fmt.Sprintf("other hosts share it: its lease was of epoch %d, and %s holds it by %d now", f.Epoch, s.Holder, s.Epoch)
+	}
+	return fmt.Sprintf("other hosts share it, and its lease of epoch %d has ended", f.Epoch)
+}
