@@ -1,0 +1,194 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/fleet"
+	"custos/internal/lease"
+	"custos/internal/lease/leasetest"
+)
+
+func TestStoreOfThreeServers(t *testing.T) {
+	t.Parallel()
+	c, js := newCluster(t, nil)
+	leasetest.Run(t, opener(dial(t, c.urls(), daemon), testTTL, 0), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js)})
+}
+
+// TestHistoriesWhileServersFail: the leader of the bucket steps down, is stopped, and comes back
+// with half of what it had; no two rely on a lease through all of that.
+func TestHistoriesWhileServersFail(t *testing.T) {
+	t.Parallel()
+	c, _ := newCluster(t, nil)
+	var conns []jetstream.JetStream
+	for range 3 {
+		conns = append(conns, dial(t, c.urls(), daemon))
+	}
+	var opened atomic.Int64
+	open := func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store {
+		return New(conns[opened.Add(1)%3], Options{TTL: testTTL, Me: h, Clock: clock, Wait: time.Second})
+	}
+	leasetest.Histories(t, open, leasetest.Options{TTL: testTTL, OwnClocks: true, For: chaosFor(t), During: c.fail})
+}
+
+// chaosFor is how long servers fail: CUSTOS_LEASES_FOR, or for as long as a test may take.
+func chaosFor(t *testing.T) time.Duration {
+	d, err := time.ParseDuration(os.Getenv("CUSTOS_LEASES_FOR"))
+	if err != nil {
+		return 7 * time.Second
+	}
+	return d
+}
+
+// fail has one thing after the other befall the leader.
+func (c *cluster) fail(ctx context.Context, t *testing.T) {
+	for n := 0; ctx.Err() == nil; n++ {
+		leader := c.led(ctx)
+		if leader < 0 {
+			return
+		}
+		switch n % 3 {
+		case 0:
+			if err := c.up[leader].JetStreamStepdownStream(server.DEFAULT_GLOBAL_ACCOUNT, "KV_"+Bucket); err != nil {
+				t.Log(err)
+			}
+		case 1:
+			c.stop(leader)
+			t.Logf("the leader, %d, was stopped", leader)
+			c.start(leader)
+		case 2:
+			c.stop(leader)
+			t.Logf("the leader, %d, was stopped, and has lost half of %d files", leader, c.halve(t, leader))
+			c.start(leader)
+		}
+	}
+}
+
+// halve cuts the messages and the log of a server that is down in half, and says of how many files.
+func (c *cluster) halve(t *testing.T, i int) (n int) {
+	err := filepath.WalkDir(c.nodes[i].StoreDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".blk") || !strings.Contains(path, Bucket) && !strings.Contains(path, "S-R3F") {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		n++
+		return os.Truncate(path, info.Size()/2)
+	})
+	if err != nil || n == 0 {
+		t.Errorf("%d files were cut: %v", n, err)
+	}
+	return n
+}
+
+// TestNothingIsGrantedWithoutAQuorum: of three servers, the leader is left. Who asks is told within
+// its time that it is not known; when the others are back, all goes on.
+func TestNothingIsGrantedWithoutAQuorum(t *testing.T) {
+	t.Parallel()
+	c, _ := newCluster(t, nil)
+	leader := c.led(t.Context())
+	js := dial(t, c.up[leader].ClientURL(), daemon)
+	const wait = 700 * time.Millisecond
+	a, b := host(js, "a", testTTL, wait), host(js, "b", testTTL, wait)
+	l, err := a.Acquire(t.Context(), "held", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.nodes {
+		if i != leader {
+			c.stop(i)
+		}
+	}
+	unknown := func(what string, ask func() error) {
+		began := time.Now()
+		err := ask()
+		if took := time.Since(began); took > wait+time.Second {
+			t.Errorf("%s took %v", what, took)
+		}
+		if err == nil || errors.Is(err, lease.ErrHeld) || errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s, without a quorum: %v", what, err)
+		}
+	}
+	unknown("renew", func() error { _, err := a.Renew(t.Context(), l); return err })
+	unknown("acquire what is free", func() error { _, err := b.Acquire(t.Context(), "free", 0); return err })
+	unknown("acquire what another one asked for", func() error { _, err := a.Acquire(t.Context(), "free", 0); return err })
+	for i := range c.nodes {
+		if i != leader {
+			c.start(i)
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); ; {
+		next, err := b.Acquire(t.Context(), "held", 0)
+		if err == nil {
+			if next.Epoch <= l.Epoch || a.o.Clock().Before(l.Until) {
+				t.Errorf("%+v follows %+v", next, l)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestARenewalThatIsAnsweredTooLate: the server takes a lease out when its time is over without a
+// look at what was written meanwhile. Who renews at that moment is told by the server that it was
+// done; it must not be told so by the store.
+func TestARenewalThatIsAnsweredTooLate(t *testing.T) {
+	t.Parallel()
+	c, _ := newCluster(t, nil)
+	js := dial(t, c.urls(), daemon)
+	a, b := host(js, "a", time.Second, 0), host(js, "b", time.Second, 0)
+	var all sync.WaitGroup
+	var renewed atomic.Int64
+	for i := range 300 {
+		all.Go(func() {
+			l, err := a.Acquire(t.Context(), fmt.Sprint("key ", i), 0)
+			if err != nil {
+				return // it is many at once
+			}
+			at := time.NewTimer(l.Until.Since(a.o.Clock()) + time.Duration(i-100)*time.Millisecond)
+			<-at.C
+			next, err := a.Renew(t.Context(), l)
+			if err != nil {
+				return
+			}
+			renewed.Add(1)
+			for next.Until.Since(b.o.Clock()) > 300*time.Millisecond {
+				before := b.o.Clock()
+				if got, err := b.Acquire(t.Context(), l.Key, 0); err == nil && before.Before(next.Until) {
+					t.Errorf("a was told that it may rely on %q for %v more, and b took it by %d", l.Key, next.Until.Since(before), got.Epoch)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d were renewed", renewed.Load())
+	if renewed.Load() == 0 {
+		t.Error("none was renewed: that tells nothing")
+	}
+}
+
+// host is one with a clock of the test.
+func host(js jetstream.JetStream, name string, ttl, wait time.Duration) *Store {
+	began := time.Now()
+	return New(js, Options{TTL: ttl, Me: lease.Holder{Host: name, Run: "1"}, Wait: wait, Clock: func() fleet.Instant {
+		up := time.Since(began)
+		return fleet.Instant{Wall: began.Add(up), Up: fleet.Duration(up + time.Hour), Boot: "test"}
+	}})
+}
