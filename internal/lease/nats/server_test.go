@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,8 +121,72 @@ func corrupt(js jetstream.JetStream) func(*testing.T, string) {
 	}
 }
 
-func TestStore(t *testing.T) {
+// beside does tests at once: servers wait more than they work, and -parallel is no measure for them.
+func beside(t *testing.T, tests map[string]func(*testing.T)) {
 	t.Parallel()
+	var all sync.WaitGroup
+	for name, test := range tests {
+		all.Go(func() { t.Run(name, test) })
+	}
+	all.Wait()
+}
+
+func TestOneServer(t *testing.T) {
+	beside(t, map[string]func(*testing.T){
+		"store": storeOfOneServer, "a watch is lost": aWatchIsLost, "what is given back ends by itself": whatIsGivenBackEndsByItself,
+	})
+}
+
+func TestServersFail(t *testing.T) {
+	beside(t, map[string]func(*testing.T){"histories": historiesWhileServersFail, "without a quorum": nothingIsGrantedWithoutAQuorum})
+}
+
+func storeOfOneServer(t *testing.T) {
 	s, js := one(t)
 	leasetest.Run(t, opener(dial(t, s.ClientURL(), daemon), testTTL, 0), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js), For: 5 * time.Second})
+}
+
+// aWatchIsLost: the server is gone, and a watch says so.
+func aWatchIsLost(t *testing.T) {
+	s, _ := one(t)
+	a := host(dial(t, s.ClientURL(), daemon), "a", testTTL, 0)
+	told, ended := make(chan lease.Lease, 10), make(chan error, 1)
+	if _, err := a.Acquire(t.Context(), "k", 0); err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- a.Watch(t.Context(), func(l lease.Lease) { told <- l }) }()
+	<-told
+	s.Shutdown()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("a watch that is lost says nothing of it")
+		}
+	case <-time.After(silence + 5*time.Second):
+		t.Error("a watch goes on though the server is gone")
+	}
+}
+
+// whatIsGivenBackEndsByItself: the server puts nothing in its place when its time is over, which
+// would take out what was written meanwhile.
+func whatIsGivenBackEndsByItself(t *testing.T) {
+	_, js := one(t)
+	a := host(js, "a", testTTL, 0)
+	_, err := a.put(t.Context(), message{subject: a.subject("k"), ttl: time.Second, free: true, value: value{V: version, Key: []byte("k"), Epoch: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	for end := time.Now().Add(10 * time.Second); ; <-tick.C {
+		m, err := a.get(t.Context(), a.subject("k"))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if m == nil {
+			return
+		}
+		if len(m.Data) == 0 {
+			t.Fatalf("in its place is %q", m.Header)
+		}
+	}
 }

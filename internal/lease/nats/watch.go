@@ -18,7 +18,7 @@ const (
 	// heartbeat is how often the server says that there is nothing to tell.
 	heartbeat = time.Second
 	// silence is after how long without any word the watch is taken for lost.
-	silence = 5 * heartbeat
+	silence = 4 * heartbeat
 	// forgotten is after how long the server forgets who watched and has gone away.
 	forgotten = 10 * time.Second
 )
