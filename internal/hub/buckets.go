@@ -16,6 +16,10 @@ const (
 	// markerFor is how long it can be seen of a lease that it has run out. It has to be set for
 	// keys to have a TTL at all (nats.go v1.55.0, jetstream/kv.go, LimitMarkerTTL).
 	markerFor = 10 * time.Minute
+	// makeWithin is how long one bucket may take to be made, and makeEvery how soon after it is tried
+	// again: while no node leads nobody answers, and what was asked then is lost.
+	makeWithin = 1500 * time.Millisecond
+	makeEvery  = 200 * time.Millisecond
 	// tendEvery is how often a node looks whether its buckets are there, and its revocations in force.
 	tendEvery = 2 * time.Second
 	// answersWithin is how long what is asked of JetStream may take.
@@ -38,7 +42,7 @@ func buckets() []jetstream.KeyValueConfig {
 func (h *Hub) makeBuckets(ctx context.Context) error {
 	for _, c := range buckets() {
 		c.History, c.Replicas, c.MaxBytes = 1, h.folder.Replicas(), h.folder.Limits.Of(c.Bucket)
-		one, cancel := context.WithTimeout(ctx, answersWithin)
+		one, cancel := context.WithTimeout(ctx, makeWithin)
 		_, err := h.js.CreateOrUpdateKeyValue(one, c)
 		cancel()
 		if err != nil {
@@ -50,36 +54,42 @@ func (h *Hub) makeBuckets(ctx context.Context) error {
 
 // tend makes the buckets, until they are there, and keeps revocations in force, until ctx ends.
 func (h *Hub) tend(ctx context.Context) {
-	tick := time.NewTicker(tendEvery)
-	defer tick.Stop()
-	var made bool
-	var said string
-	for {
-		err := h.tendOnce(ctx, &made)
-		if err != nil && err.Error() != said && ctx.Err() == nil {
-			h.log.Warn("not ready", "why", err.Error())
-		}
-		said = ""
-		if err != nil {
-			said = err.Error()
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	h.until(ctx, makeEvery, h.makeBuckets)
+	if ctx.Err() != nil {
+		return
+	}
+	h.log.Info("ready")
+	close(h.ready)
+	for ctx.Err() == nil {
+		h.until(ctx, tendEvery, func(ctx context.Context) error {
+			_, err := h.enforce(ctx)
+			return err
+		})
+		pause(ctx, tendEvery)
 	}
 }
 
-func (h *Hub) tendOnce(ctx context.Context, made *bool) error {
-	if !*made {
-		if err := h.makeBuckets(ctx); err != nil {
-			return err
+// until tries something until it is done, or ctx ends. Why it is not is told when that changes.
+func (h *Hub) until(ctx context.Context, every time.Duration, try func(context.Context) error) {
+	var said string
+	for {
+		err := try(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
 		}
-		*made = true
-		h.log.Info("ready")
-		close(h.ready)
+		if why := err.Error(); why != said {
+			h.log.Warn("not yet", "why", why)
+			said = why
+		}
+		pause(ctx, every)
 	}
-	_, err := h.enforce(ctx)
-	return err
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
 }

@@ -23,6 +23,12 @@ import (
 // startWithin is how long the server may take to listen.
 const startWithin = 30 * time.Second
 
+// connectWithin is how long it may refuse its own users, and connectEvery how often they ask.
+const (
+	connectWithin = 5 * time.Second
+	connectEvery  = 50 * time.Millisecond
+)
+
 // Options are what a node is given besides its folder.
 type Options struct {
 	Log io.Writer        // the audit, and what goes wrong: a JSON object a line; nil: nowhere
@@ -94,13 +100,20 @@ func (h *Hub) begin() (err error) {
 	return h.serve()
 }
 
-// connect is a connection within the process.
+// connect is a connection within the process. A server that has just started refuses its own users
+// for the moment in which it has half read their account (nats-server v2.15.2, server.go,
+// fetchAccount): it is asked again.
 func (h *Hub) connect(name string, creds []byte) (*nats.Conn, error) {
-	nc, err := nats.Connect("", nats.InProcessServer(h.srv), nats.UserCredentialBytes(creds), nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(time.Second))
-	if err != nil {
-		return nil, fmt.Errorf("cannot connect with it as %s: %w", name, err)
+	for end := time.Now().Add(connectWithin); ; time.Sleep(connectEvery) {
+		nc, err := nats.Connect("", nats.InProcessServer(h.srv), nats.UserCredentialBytes(creds), nats.Name(name),
+			nats.MaxReconnects(-1), nats.ReconnectWait(time.Second), nats.IgnoreAuthErrorAbort())
+		if err == nil {
+			return nc, nil
+		}
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("cannot connect with it as %s: %w", name, err)
+		}
 	}
-	return nc, nil
 }
 
 // Ready is closed when the buckets of the hub are there.
