@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,14 +43,26 @@ func buckets() []jetstream.KeyValueConfig {
 func (h *Hub) makeBuckets(ctx context.Context) error {
 	for _, c := range buckets() {
 		c.History, c.Replicas, c.MaxBytes = 1, h.folder.Replicas(), h.folder.Limits.Of(c.Bucket)
-		one, cancel := context.WithTimeout(ctx, makeWithin)
-		_, err := h.js.CreateOrUpdateKeyValue(one, c)
-		cancel()
-		if err != nil {
+		if err := h.makeBucket(ctx, c); err != nil {
 			return fmt.Errorf("cannot make the bucket %s: %w", c.Bucket, err)
 		}
 	}
 	return nil
+}
+
+func (h *Hub) makeBucket(ctx context.Context, c jetstream.KeyValueConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, makeWithin)
+	defer cancel()
+	s, err := h.js.Stream(ctx, protocol.Stream(c.Bucket))
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return err
+	}
+	// What is there already is only read: a change waits for nodes that come back.
+	if err == nil && s.CachedInfo().Config.Replicas == c.Replicas && s.CachedInfo().Config.MaxBytes == c.MaxBytes {
+		return nil
+	}
+	_, err = h.js.CreateOrUpdateKeyValue(ctx, c)
+	return err
 }
 
 // tend makes the buckets, until they are there, and keeps revocations in force, until ctx ends.

@@ -39,7 +39,13 @@ type Fleet struct {
 // What is left of them is killed at the end of the test.
 func Processes(t testing.TB, nodes int) *Fleet {
 	t.Helper()
-	f := &Fleet{t: t, Program: build(t)}
+	return Run(t, Build(t), nodes)
+}
+
+// Run is Processes with a program that was built before.
+func Run(t testing.TB, program string, nodes int) *Fleet {
+	t.Helper()
+	f := &Fleet{t: t, Program: program}
 	for _, dir := range Init(t, nodes) {
 		f.Nodes = append(f.Nodes, &Process{Dir: dir})
 	}
@@ -53,10 +59,11 @@ func Processes(t testing.TB, nodes int) *Fleet {
 	return f
 }
 
-func build(t testing.TB) string {
+// Build builds custos-hub for a test.
+func Build(t testing.TB) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "custos-hub")
-	if out, err := exec.Command("go", "build", "-o", program, "custos/cmd/custos-hub").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "custos/cmd/custos-hub").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build custos-hub: %v\n%s", err, out)
 	}
 	return program
