@@ -194,7 +194,7 @@ func invite(t testing.TB, dir string, q protocol.Invite) credential.Token {
 	nc := admin(t, dir)
 	defer nc.Close()
 	var a protocol.Invited
-	if err := wire.Ask(nc, protocol.InviteSubject, q, &a); err != nil || a.Kind != "" {
+	if err := wire.Ask(t.Context(), nc, protocol.InviteSubject, q, &a); err != nil || a.Kind != "" {
 		t.Fatalf("cannot invite %s: %v %s", q.Host, err, a.Why)
 	}
 	token, err := credential.ReadToken(a.Token)
@@ -206,7 +206,7 @@ func invite(t testing.TB, dir string, q protocol.Invite) credential.Token {
 
 func joinHub(t testing.TB, dir, host string) credential.Joined {
 	t.Helper()
-	j, err := wire.Join(t.Context(), invite(t, dir, protocol.Invite{Host: host, For: time.Hour, Replace: true}), time.Now())
+	j, err := wire.Join(t.Context(), invite(t, dir, protocol.Invite{Host: host, For: time.Hour, Replace: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func revoke(t testing.TB, dir, host string) (a protocol.Revoked) {
 	t.Helper()
 	nc := admin(t, dir)
 	defer nc.Close()
-	if err := wire.Ask(nc, protocol.RevokeSubject, protocol.Revoke{Host: host}, &a); err != nil || a.Kind != "" {
+	if err := wire.Ask(t.Context(), nc, protocol.RevokeSubject, protocol.Revoke{Host: host}, &a); err != nil || a.Kind != "" {
 		t.Fatalf("cannot revoke %s: %v %s", host, err, a.Why)
 	}
 	return a

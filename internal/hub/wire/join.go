@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,27 +20,27 @@ type RefusedError struct{ protocol.Refused }
 // Error is what the hub says.
 func (e *RefusedError) Error() string { return e.Why }
 
-// ErrNotReached says that no node of the hub answered.
-var ErrNotReached = errors.New("the hub is not reached")
+// Why nothing is known from the hub.
+var (
+	ErrNotReached = errors.New("the hub is not reached")      // nothing was asked
+	ErrNoAnswer   = errors.New("the hub has given no answer") // it may have been done
+)
 
 // joinTries is how often is asked again after no answer: with the same key, so that nothing is
 // lost where the answer was.
 const joinTries = 3
 
 // Join makes a key, has the hub let its host in with a token, and returns what is to be saved. The
-// private key does not leave the process. The error is a *RefusedError, an ErrNotReached, or tells
-// of the token.
-func Join(ctx context.Context, t credential.Token, now time.Time) (j credential.Joined, err error) {
-	if !now.Before(t.Expires) {
-		return j, &RefusedError{protocol.Refused{Kind: protocol.Expired, Why: "this token was good until " + t.Expires.Format(time.RFC3339)}}
-	}
+// private key does not leave the process. The error is a *RefusedError, or an ErrNotReached or
+// ErrNoAnswer.
+func Join(ctx context.Context, t credential.Token) (j credential.Joined, err error) {
 	pair, err := credential.NewPair()
 	if err != nil {
 		return j, err
 	}
 	var a protocol.Joined
 	for range joinTries {
-		if a, err = askToJoin(t, pair.Public()); !errors.Is(err, ErrNotReached) || ctx.Err() != nil {
+		if a, err = askToJoin(ctx, t, pair.Public()); !errors.Is(err, ErrNoAnswer) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -60,30 +61,45 @@ func Join(ctx context.Context, t credential.Token, now time.Time) (j credential.
 	return j, nil
 }
 
-func askToJoin(t credential.Token, key string) (a protocol.Joined, err error) {
+func askToJoin(ctx context.Context, t credential.Token, key string) (a protocol.Joined, err error) {
 	nc, err := Once(t.URLs, []byte(t.CA), t.Creds, t.Inbox())
 	if errors.Is(err, nats.ErrAuthorization) {
-		return a, &RefusedError{protocol.Refused{Kind: protocol.Unknown, Why: "the hub does not know this token"}}
+		return a, outOfDate(t)
 	}
 	if err != nil {
-		return a, fmt.Errorf("%w: %w", ErrNotReached, err)
+		return a, fmt.Errorf("%w at %s: %w", ErrNotReached, strings.Join(t.URLs, ", "), err)
 	}
 	defer nc.Close()
-	return a, Ask(nc, protocol.JoinSubject(t.Invite), protocol.Join{Key: key}, &a)
+	err = Ask(ctx, nc, protocol.JoinSubject(t.Invite), protocol.Join{Key: key}, &a)
+	if err != nil && errors.Is(nc.LastError(), nats.ErrAuthExpired) {
+		return a, outOfDate(t)
+	}
+	return a, err
+}
+
+// outOfDate is said where the hub does not let in who holds a token. Its clock decides, and not ours.
+func outOfDate(t credential.Token) error {
+	return &RefusedError{protocol.Refused{Kind: protocol.Expired,
+		Why: "the hub does not take this token: it was good until " + t.Expires.Format(time.RFC3339) + ", and for its own hub only"}}
 }
 
 // askFor is how long the hub is waited for: as long as it waits for JetStream, and a little.
 const askFor = 12 * time.Second
 
 // Ask has a service of the hub answer, and reads the answer.
-func Ask(nc *nats.Conn, subject string, q, into any) error {
+func Ask(ctx context.Context, nc *nats.Conn, subject string, q, into any) error {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return err
 	}
-	m, err := nc.Request(subject, text, askFor)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	m, err := nc.RequestWithContext(ctx, subject, text)
+	if errors.Is(err, nats.ErrNoResponders) {
 		return fmt.Errorf("%w: %w", ErrNotReached, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	if err := json.Unmarshal(m.Data, into); err != nil {
 		return fmt.Errorf("cannot read the answer of the hub: %w", err)

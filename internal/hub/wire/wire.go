@@ -65,7 +65,12 @@ func Connect(j credential.Joined, o Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// Once connects with credentials, or says why it could not: for a command.
+// onceTries is how often a hub is asked again that does not let in who comes: one that has just
+// started refuses, for a moment, whom it knows (nats-server v2.15.2, server.go, fetchAccount).
+const onceTries = 3
+
+// Once connects with credentials, or says why it could not: for a command. Credentials that are
+// not good are nats.ErrAuthorization. The connection does not come back by itself.
 func Once(urls []string, ca, creds []byte, inbox string) (*nats.Conn, error) {
 	secure, err := trust(ca)
 	if err != nil {
@@ -75,7 +80,13 @@ func Once(urls []string, ca, creds []byte, inbox string) (*nats.Conn, error) {
 	if inbox != "" {
 		opts = append(opts, nats.CustomInboxPrefix(inbox))
 	}
-	return nats.Connect(strings.Join(urls, ","), opts...)
+	for try := 1; ; try++ {
+		nc, err := nats.Connect(strings.Join(urls, ","), opts...)
+		if try == onceTries || !errors.Is(err, nats.ErrAuthorization) {
+			return nc, err
+		}
+		time.Sleep(waitLeast)
+	}
 }
 
 func common(o Options) []nats.Option {

@@ -1,0 +1,147 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/hub/folder"
+	"custos/internal/hub/protocol"
+	"custos/internal/hub/wire"
+)
+
+// reach asks a service of the hub whose folder is at; into is one of the answers of protocol.
+func (s Surroundings) reach(ctx context.Context, at func() (string, error), subject string, q, into any) (folder.Folder, error) {
+	dir, err := at()
+	if err != nil {
+		return folder.Folder{}, err
+	}
+	node, err := folder.Find(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return folder.Folder{}, &api.Error{Kind: api.BadInput, Message: "there is no hub in " + dir, Hint: "custos hub init --dir DIR"}
+	}
+	var f folder.Folder
+	if err == nil {
+		f, err = folder.Read(node)
+	}
+	if err != nil {
+		return f, &api.Error{Kind: api.BadInput, Message: err.Error()}
+	}
+	ended := s.Doing("asking the hub")
+	defer ended()
+	nc, err := wire.Once(f.URLs, f.CA, f.Admin, "")
+	if err != nil {
+		return f, notReached(fmt.Errorf("cannot reach the hub at %s: %w", strings.Join(f.URLs, ", "), err))
+	}
+	defer nc.Close()
+	if err := wire.Ask(ctx, nc, subject, q, into); err != nil {
+		return f, failure(err)
+	}
+	return f, nil
+}
+
+func (s Surroundings) inviteCommand(at func() (string, error)) *cobra.Command {
+	q := protocol.Invite{For: time.Hour}
+	c := &cobra.Command{
+		Use:   "invite HOST",
+		Short: "Make a token with which one host joins, once",
+		Long: `invite prints a token for a host of a name. It is a secret until it is used: whoever has
+it can join as that host, once. With --replace it takes the place of a host that has that
+name, which is revoked then.`,
+		Example: "  custos hub invite build-1\n  custos hub invite build-1 --for 10m\n  custos hub invite build-1 --replace",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			q.Host = args[0]
+			return s.invite(c.Context(), at, q)
+		},
+	}
+	c.Flags().DurationVar(&q.For, "for", q.For, "how long the token is good, at most a week")
+	c.Flags().BoolVar(&q.Replace, "replace", false, "also where a host has that name, which is revoked when the other joins")
+	return c
+}
+
+func (s Surroundings) invite(ctx context.Context, at func() (string, error), q protocol.Invite) error {
+	var a protocol.Invited
+	if _, err := s.reach(ctx, at, protocol.InviteSubject, q, &a); err != nil {
+		return err
+	}
+	if a.Kind != "" {
+		return refusal(a.Refused)
+	}
+	lines := []string{fmt.Sprintf("Host %s may join once, until %s, with this token:", q.Host, a.Expires.Local().Format("2006-01-02 15:04:05 MST")), a.Token}
+	return s.Show(a, lines, []api.Hint{{Command: "custos join -", What: "on host " + q.Host + ", and give it the token"}})
+}
+
+func (s Surroundings) revokeCommand(at func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke HOST",
+		Short: "End the connections of a host, and keep it from coming back",
+		Long: `revoke ends the connections of a host, and removes what it told. A node that is down
+refuses it within seconds after it is back. The name is free then.`,
+		Example: "  custos hub revoke build-1",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return s.revoke(c.Context(), at, args[0]) },
+	}
+}
+
+func (s Surroundings) revoke(ctx context.Context, at func() (string, error), host string) error {
+	var a protocol.Revoked
+	f, err := s.reach(ctx, at, protocol.RevokeSubject, protocol.Revoke{Host: host}, &a)
+	if err != nil {
+		return err
+	}
+	if a.Kind != "" {
+		return refusal(a.Refused)
+	}
+	lines := []string{"Host " + host + " is revoked."}
+	if n := len(a.Nodes); n > 0 && n < f.Nodes {
+		lines = append(lines, fmt.Sprintf("%d of %d nodes know it: %s. The others learn it when they are back.", n, f.Nodes, strings.Join(a.Nodes, ", ")))
+	}
+	return s.Show(a, lines, []api.Hint{{Command: "custos hub hosts", What: "who has joined"}})
+}
+
+func (s Surroundings) hostsCommand(at func() (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:     "hosts",
+		Short:   "List the hosts that have joined, and those that are revoked",
+		Long:    "hosts lists every host that has joined the hub, since when, and since when it is revoked.",
+		Example: "  custos hub hosts\n  custos hub hosts --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return s.hosts(c.Context(), at) },
+	}
+}
+
+func (s Surroundings) hosts(ctx context.Context, at func() (string, error)) error {
+	var a protocol.HostList
+	if _, err := s.reach(ctx, at, protocol.HostsSubject, struct{}{}, &a); err != nil {
+		return err
+	}
+	if a.Kind != "" {
+		return refusal(a.Refused)
+	}
+	return s.Show(a, hostLines(a), []api.Hint{{Command: "custos hub invite HOST", What: "let a host join"}})
+}
+
+func hostLines(a protocol.HostList) (lines []string) {
+	day := func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+	for _, h := range a.Hosts {
+		line := h.Name + ": joined " + day(h.Joined)
+		if !h.Revoked.IsZero() {
+			line += ", revoked " + day(h.Revoked)
+		}
+		lines = append(lines, line)
+	}
+	for _, key := range a.Damaged {
+		lines = append(lines, key+": what is kept of it is damaged; invite it again with --replace")
+	}
+	if len(lines) == 0 {
+		lines = []string{"No host has joined."}
+	}
+	return lines
+}
