@@ -37,7 +37,8 @@ type answer struct {
 	whole   bool  // the last part has gone
 
 	deadline *time.Timer
-	set      int // how often a deadline was set
+	set      int  // how often a deadline was set
+	expired  bool // the one that was set last has passed
 }
 
 func newAnswer(s *server, from, reply string, c call) *answer {
@@ -123,20 +124,19 @@ func (a *answer) close() {
 
 // replace answers with an error, where nothing has gone yet; else the answer breaks off.
 func (a *answer) replace(e *api.Error) {
+	if p, err := failed(e); err != nil || !a.isReplaced(p) {
+		a.fail(e)
+	}
+}
+
+func (a *answer) isReplaced(p part) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.n > 0 {
-		a.mu.Unlock()
-		a.fail(e)
-		a.mu.Lock()
-		return
-	}
-	p, err := failed(e)
-	if err != nil || a.isOver() {
-		return
+		return false
 	}
 	a.status, a.header, a.buf = p.Status, p.Header, p.Data
-	_ = a.send(true)
+	return a.send(true) == nil
 }
 
 // Header is that of the answer, until it goes out.
@@ -206,8 +206,7 @@ func (a *answer) setDeadline(t time.Time) {
 	if a.deadline != nil {
 		a.deadline.Stop()
 	}
-	a.set++
-	a.deadline = nil
+	a.set, a.deadline, a.expired = a.set+1, nil, false
 	if t.IsZero() {
 		return
 	}
@@ -220,7 +219,7 @@ func (a *answer) expire(set int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if set == a.set {
-		a.set = -1
+		a.expired = true
 		a.changed.Broadcast()
 	}
 }
@@ -243,11 +242,7 @@ func (a *answer) send(last bool) error {
 	if err := a.wait(); err != nil {
 		return err
 	}
-	data, err := a.part(last).encode()
-	if err == nil {
-		err = a.put(data)
-	}
-	if err != nil {
+	if err := a.server.put(a.reply, a.part(last)); err != nil {
 		err = fmt.Errorf("it could not be sent: %w", err)
 		a.server.publish(a.reply, part{N: a.n, Fail: err.Error()})
 		a.end(err)
@@ -257,19 +252,10 @@ func (a *answer) send(last bool) error {
 	return nil
 }
 
-// put gives a message to the hub. Without a connection it would be kept, for a reply subject at which it
-// may not come any more.
-func (a *answer) put(data []byte) error {
-	if !a.server.nc.IsConnected() {
-		return errors.New("the hub is not reached")
-	}
-	return a.server.nc.Publish(a.reply, data)
-}
-
 // wait waits until a part may go.
 func (a *answer) wait() error {
 	for a.err == nil && a.n >= a.until {
-		if a.set < 0 {
+		if a.expired {
 			a.server.publish(a.reply, part{N: a.n, Fail: "who asked did not read on"})
 			a.end(fmt.Errorf("host %s does not read: %w", a.from, os.ErrDeadlineExceeded))
 			break

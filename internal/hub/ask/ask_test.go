@@ -159,7 +159,7 @@ func TestASlowReaderHoldsUpItselfOnly(t *testing.T) {
 	got := sha256.New()
 	buf := make([]byte, 64<<10)
 	n, err := io.CopyBuffer(io.MultiWriter(got, counter(func(n int64) {
-		if n%(4<<20) < int64(len(buf)) {
+		if n%(10<<20) < int64(len(buf)) {
 			most = max(most, heap())
 		}
 	})), struct{ io.Reader }{resp.Body}, buf)
@@ -223,7 +223,7 @@ func TestEventsComeAtOnce(t *testing.T) {
 	for i := range 5 * window {
 		say(fmt.Sprint(i))
 	}
-	quiet := time.After(p.asker.beat.gone() * 2)
+	quiet := time.After(p.asker.beat.gone() + 2*testBeat)
 	<-quiet // what is tested is that nothing happens in this time
 	say("after a while")
 	close(next)

@@ -15,7 +15,7 @@ import (
 )
 
 // testBeat is short enough for tests to see hosts die.
-const testBeat = 300 * time.Millisecond
+const testBeat = 200 * time.Millisecond
 
 // TestMain is the process of a host that answers, too, for tests that kill one.
 func TestMain(m *testing.M) {

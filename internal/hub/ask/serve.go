@@ -255,11 +255,20 @@ func failed(e *api.Error) (part, error) {
 
 // publish sends a part. What cannot be sent is found missing by who asked.
 func (s *server) publish(reply string, p part) {
-	data, err := p.encode()
-	if err == nil {
-		err = s.nc.Publish(reply, data)
-	}
-	if err != nil {
+	if err := s.put(reply, p); err != nil {
 		s.Log.Debug("answer lost", "err", err)
 	}
+}
+
+// put gives a part to the hub. Without a connection it would be kept, for a reply subject at which it
+// may not come any more.
+func (s *server) put(reply string, p part) error {
+	data, err := p.encode()
+	if err != nil {
+		return err
+	}
+	if !s.nc.IsConnected() {
+		return errors.New("the hub is not reached")
+	}
+	return s.nc.Publish(reply, data)
 }
