@@ -1,0 +1,108 @@
+package rows
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// thorough is how many beats are between two looks at whether all rows are in the bucket.
+const thorough = 6
+
+// beats writes heads, and looks whether the bucket is still the one that was written to.
+func (p *Publisher) beats(ctx context.Context) {
+	for seq := int64(1); ctx.Err() == nil; seq++ {
+		if err := p.beat(ctx, seq); err != nil && ctx.Err() == nil {
+			p.Counts.Failed.Add(1)
+			p.Log.Debug("a head is not told", "err", err)
+		}
+		pause(ctx, nil, p.Beat)
+	}
+}
+
+func (p *Publisher) beat(ctx context.Context, seq int64) error {
+	ctx, cancel := context.WithTimeout(ctx, p.Beat)
+	defer cancel()
+	b, err := json.Marshal(head{V: 1, Run: p.PublisherOptions.Run, Seq: seq, At: p.Now(), Rows: int(p.told.Load())})
+	if err == nil {
+		_, err = p.js.Publish(ctx, p.subject(headKey), b)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write a head: %w", err)
+	}
+	p.Counts.Heads.Add(1)
+	p.Counts.Bytes.Add(int64(len(p.subject(headKey)) + len(b)))
+	return p.look(ctx, seq%thorough == 0)
+}
+
+// look finds out whether the bucket was made anew; with all, which rows it has.
+func (p *Publisher) look(ctx context.Context, all bool) error {
+	made, err := p.made(ctx)
+	if err != nil {
+		return err
+	}
+	if was := p.created.Load(); was != 0 && was != made {
+		p.stale.Store(true)
+		p.wake()
+		return nil
+	}
+	if !all {
+		return nil
+	}
+	keys, err := p.keys(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case p.missed <- keys:
+	default:
+	}
+	p.wake()
+	return nil
+}
+
+// made is when the bucket was made.
+func (p *Publisher) made(ctx context.Context) (int64, error) {
+	s, err := p.js.Stream(ctx, stream)
+	if err != nil {
+		return 0, fmt.Errorf("cannot find the bucket %s: %w", Bucket, err)
+	}
+	return s.CachedInfo().Created.UnixNano(), nil
+}
+
+// keys are those of this host that are in the bucket, or have been removed lately.
+func (p *Publisher) keys(ctx context.Context) ([]string, error) {
+	s, err := p.js.Stream(ctx, stream)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find the bucket %s: %w", Bucket, err)
+	}
+	info, err := s.Info(ctx, jetstream.WithSubjectFilter(p.subject(">")))
+	if err != nil {
+		return nil, fmt.Errorf("cannot look at the bucket %s: %w", Bucket, err)
+	}
+	return slices.Collect(maps.Keys(info.State.Subjects)), nil
+}
+
+// compare has the bucket be read where a row is missing that was written before it was looked, which
+// takes a beat at most.
+func (p *Publisher) compare() {
+	select {
+	case keys := <-p.missed:
+		there := map[string]bool{}
+		for _, key := range keys {
+			there[strings.TrimPrefix(key, p.subject(""))] = true
+		}
+		for key := range p.believed.rows {
+			if !there[key] && time.Since(p.believed.at[key]) > p.Beat+time.Second {
+				p.stale.Store(true)
+			}
+		}
+	default:
+	}
+}

@@ -1,0 +1,153 @@
+package rows
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What a board can watch.
+const (
+	Everything = ">"
+	Heads      = "*." + headKey
+)
+
+// BoardOptions say what a board stands on.
+type BoardOptions struct {
+	// Now is how long ago some moment of the past was, by a clock of this machine that nobody sets and that goes on while
+	// the machine sleeps (CLOCK_BOOTTIME).
+	Now func() time.Duration
+	// Changed is called when something is otherwise than before; what changes while it runs or shortly after
+	// is one change more. Nil: nobody is told.
+	Changed func()
+	Log     *slog.Logger // nil: nothing is logged
+}
+
+// Board holds what all hosts tell. It is safe for concurrent use.
+type Board struct {
+	BoardOptions
+	js    jetstream.JetStream
+	every time.Duration // checkEvery
+
+	mu    sync.Mutex
+	hosts map[string]*hostState
+	whole bool   // all that is in the bucket has come
+	blind string // why nothing is told now
+	dirty bool
+}
+
+// NewBoard holds nothing yet.
+func NewBoard(js jetstream.JetStream, o BoardOptions) (*Board, error) {
+	if o.Now == nil {
+		return nil, errors.New("cannot hold what hosts tell without a clock")
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Board{BoardOptions: o, js: js, every: checkEvery, hosts: map[string]*hostState{}, blind: unwatched}, nil
+}
+
+// unwatched is why a board is blind that nobody looks at.
+const unwatched = "nobody has looked until now"
+
+// Snapshot is what is known at one moment, as a value.
+type Snapshot struct {
+	Hosts []Host // by name
+	// Whole: all that was in the bucket when the watch began has come.
+	Whole bool
+	// Blind is why nothing is told now; then all that is here is what was, and the silence of hosts means
+	// nothing. "": it is told.
+	Blind string
+}
+
+// Snapshot returns what is known now, at once. What it returns is not to be changed.
+func (b *Board) Snapshot() Snapshot {
+	now := b.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := Snapshot{Hosts: make([]Host, 0, len(b.hosts)), Whole: b.whole, Blind: b.blind}
+	for _, name := range slices.Sorted(maps.Keys(b.hosts)) {
+		out.Hosts = append(out.Hosts, b.hosts[name].value(name, now))
+	}
+	return out
+}
+
+// apply takes one entry into hosts; at is when it was written, by the board's clock.
+func apply(hosts map[string]*hostState, e jetstream.KeyValueEntry, at time.Duration) {
+	name, key, is := strings.Cut(e.Key(), ".")
+	if !is || !hostName.MatchString(name) {
+		return // the hub lets no host write it
+	}
+	h := hosts[name]
+	if h == nil {
+		h = newHost()
+		hosts[name] = h
+	}
+	switch {
+	case e.Operation() != jetstream.KeyValuePut:
+		h.remove(key)
+	case key == headKey:
+		h.beats(e.Value(), at)
+	default:
+		h.put(key, e.Value())
+	}
+	if h.isEmpty() && h.odd == 0 {
+		delete(hosts, name)
+	}
+}
+
+// update takes an entry that came now.
+func (b *Board) update(e jetstream.KeyValueEntry) {
+	now := b.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	apply(b.hosts, e, now)
+	b.dirty = b.dirty || !strings.HasSuffix(e.Key(), "."+headKey) // that a head came changes nothing by itself
+}
+
+// replace takes what was in the bucket in the place of all that was known.
+func (b *Board) replace(hosts map[string]*hostState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hosts, b.whole, b.blind, b.dirty = hosts, true, "", true
+}
+
+// miss says why nothing is told any more.
+func (b *Board) miss(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dirty = b.dirty || b.blind != why
+	b.blind = why
+}
+
+// drop forgets everything.
+func (b *Board) drop(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hosts, b.whole, b.blind, b.dirty = map[string]*hostState{}, false, why, false
+}
+
+// hasChanged says whether something is otherwise than when it was asked last: a row, whether a host
+// is silent or doubled, or whether anything is told.
+func (b *Board) hasChanged() bool {
+	now := b.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, h := range b.hosts {
+		if is := [2]bool{h.isSilent(now), h.isDoubled(now)}; is != h.was {
+			h.was, b.dirty = is, true
+		}
+	}
+	was := b.dirty
+	b.dirty = false
+	return was
+}

@@ -1,0 +1,225 @@
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func drawRows(t *rapid.T, name string) map[string][]byte {
+	return rapid.MapOf(rapid.StringMatching(`a\.[a-e]{1,2}`), rapid.SliceOfN(rapid.Byte(), 0, 2)).Draw(t, name)
+}
+
+// TestDiff applies what Diff says, and nothing that it says is needless.
+func TestDiff(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, now := drawRows(t, "before"), drawRows(t, "now")
+		put, gone := Diff(before, now)
+		got := maps.Clone(before)
+		for _, key := range gone {
+			if _, is := got[key]; !is {
+				t.Fatalf("%s goes, and is not there", key)
+			}
+			delete(got, key)
+		}
+		for key, v := range put {
+			if old, was := before[key]; was && bytes.Equal(old, v) {
+				t.Fatalf("%s is written, and is so already", key)
+			}
+			got[key] = v
+		}
+		if !maps.EqualFunc(got, now, bytes.Equal) {
+			t.Fatalf("got %v, want %v", got, now)
+		}
+	})
+}
+
+// TestKeys has every ID come back, no two have one key, and every key fit the bucket.
+func TestKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.OneOf(rapid.StringMatching(`[A-Za-z0-9_-]{1,20}`), rapid.StringN(1, 60, mostID), rapid.Just("=YQ"), rapid.Just("a.b"), rapid.Just("*")).Draw(t, "id")
+		key, err := Key("agent", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, back, is := Named(key)
+		if !is || kind != "agent" || back != id || !isRow(key) {
+			t.Fatalf("%q is %q, and comes back as %q of %q", id, key, back, kind)
+		}
+		if strings.Count(key, ".") != 1 || !rowKey.MatchString(key) {
+			t.Fatalf("%q is no key of the bucket", key)
+		}
+	})
+	for _, key := range []string{"", "head", "cut", "a.", ".a", "a.b.c", "a.=", "a.=YQ", "a.=!!", "a.b=", "a b.c", "a.*", "a.>", strings.Repeat("a", 65) + ".b", "a." + strings.Repeat("b", mostID+1)} {
+		if isRow(key) && key != "a.=YQ" {
+			t.Errorf("%q is a row", key)
+		}
+	}
+	if isRow("a.=YQ") { // "a", which is written as it is
+		t.Error("an ID has two keys")
+	}
+	for _, c := range [][2]string{{"", "a"}, {"a.b", "a"}, {"a", ""}, {"a", strings.Repeat("x", mostID+1)}} {
+		if key, err := Key(c[0], c[1]); err == nil {
+			t.Errorf("%q of %q has the key %q", c[1], c[0], key)
+		}
+	}
+}
+
+// TestIsRowIsNamed holds the short way of isRow against the long one.
+func TestIsRowIsNamed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.StringMatching(`[a-zA-Z0-9_=.\- *é]{0,8}\.?[a-zA-Z0-9_=.\- *é@\[`+"`"+`{]{0,8}`).Draw(t, "key")
+		if _, _, is := Named(key); is != isRow(key) {
+			t.Fatalf("%q: %v and %v", key, is, isRow(key))
+		}
+	})
+}
+
+func TestWhatIsTooMuchIsSaid(t *testing.T) {
+	all := map[string][]byte{}
+	for i := range mostRows {
+		all[fmt.Sprintf("a.%05d", i)] = []byte("x")
+	}
+	if got := limit(all); len(got) != mostRows || got[cutKey] != nil {
+		t.Errorf("of %d rows %d are told", mostRows, len(got))
+	}
+	all["b.large"] = make([]byte, mostRow+1)
+	all["b.most"] = make([]byte, mostRow)
+	all["no key"] = []byte("x")
+	all[headKey] = []byte("x")
+	all[cutKey] = []byte("x")
+	got := limit(all)
+	var cut Cut
+	if err := json.Unmarshal(got[cutKey], &cut); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != mostRows+1 || got["b.large"] != nil || got["b.most"] != nil || got[headKey] != nil || got["a.00000"] == nil {
+		t.Errorf("%d rows are told", len(got))
+	}
+	if len(cut.Large) != 1 || cut.Large[0] != "b.large" || cut.Odd != 3 || cut.More != 1 || cut.Of != mostRows+5 {
+		t.Errorf("it is said of them: %+v", cut)
+	}
+}
+
+// TestAKeyIsWrittenOnceASecond plans histories of what is wanted: nothing is written twice within
+// a second, and when nothing more is wanted, all is written after one.
+func TestAKeyIsWrittenOnceASecond(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := shown{map[string][]byte{}, map[string]time.Time{}}
+		last := map[string]time.Time{}
+		now := time.Unix(0, 0)
+		var want map[string][]byte
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 1500).Draw(t, "ms")) * time.Millisecond)
+			want = drawRows(t, "want")
+			put, gone, next := s.plan(want, now)
+			for _, key := range append(gone, keysOf(put)...) {
+				if at, was := last[key]; was && now.Sub(at) < apart {
+					t.Fatalf("%s is written again after %s", key, now.Sub(at))
+				}
+				last[key] = now
+			}
+			s.note(put, gone, now)
+			if isDone := maps.EqualFunc(s.rows, want, bytes.Equal); isDone != (next == 0) || next > apart {
+				t.Fatalf("more is to be written in %s", next)
+			}
+		}
+		put, gone, _ := s.plan(want, now.Add(apart))
+		s.note(put, gone, now.Add(apart))
+		if !maps.EqualFunc(s.rows, want, bytes.Equal) {
+			t.Fatalf("got %v, want %v", s.rows, want)
+		}
+	})
+}
+
+func keysOf(m map[string][]byte) (out []string) {
+	for key := range m {
+		out = append(out, key)
+	}
+	return out
+}
+
+func told(run string, seq int64) []byte {
+	b, _ := json.Marshal(head{V: 1, Run: run, Seq: seq})
+	return b
+}
+
+// TestTwoOfOneName tells two daemons of one name from one that took another's place.
+func TestTwoOfOneName(t *testing.T) {
+	type came struct {
+		run string
+		seq int64
+		at  time.Duration
+	}
+	s := time.Second
+	for name, c := range map[string]struct {
+		heads []came
+		want  bool
+		now   time.Duration
+	}{
+		"one":                    {[]came{{"a", 1, 0}, {"a", 2, 5 * s}, {"a", 3, 10 * s}}, false, 10 * s},
+		"one that began again":   {[]came{{"a", 1, 0}, {"b", 1, s}, {"b", 2, 6 * s}}, false, 6 * s},
+		"two":                    {[]came{{"a", 1, 0}, {"b", 1, s}, {"a", 2, 5 * s}}, true, 5 * s},
+		"three":                  {[]came{{"a", 1, 0}, {"b", 1, s}, {"c", 1, 2 * s}, {"a", 2, 5 * s}}, true, 5 * s},
+		"copies of one":          {[]came{{"a", 7, 0}, {"a", 7, s}}, true, s},
+		"two, of which one went": {[]came{{"a", 1, 0}, {"b", 1, s}, {"a", 2, 5 * s}, {"a", 3, 10 * s}, {"a", 4, 20 * s}}, false, 20 * s},
+		"one that was back late": {[]came{{"a", 1, 0}, {"b", 1, 20 * s}, {"a", 2, 40 * s}}, false, 40 * s},
+	} {
+		h := newHost()
+		for _, x := range c.heads {
+			h.beats(told(x.run, x.seq), x.at)
+		}
+		if got := h.value("h", c.now); got.Doubled != c.want || got.Silent {
+			t.Errorf("%s: doubled %v, silent %v", name, got.Doubled, got.Silent)
+		}
+	}
+}
+
+// TestAHostTellsNoMoreThanItMay has a host tell what none of this version does.
+func TestAHostTellsNoMoreThanItMay(t *testing.T) {
+	h := newHost()
+	for i := range mostRows + 10 {
+		h.put(fmt.Sprint("a.", i), []byte("x"))
+	}
+	h.put("a.large", make([]byte, mostRow+1))
+	h.put("a.b.c", nil)
+	h.put("a.0", []byte("y"))
+	for _, bad := range []string{"", "{", "7", `{"v":1}`, `{"v":0,"run":"a"}`, `{"v":1,"run":"` + strings.Repeat("a", 65) + `"}`, `{"v":1,"run":"a","x":"` + strings.Repeat("a", mostHead) + `"}`} {
+		h.beats([]byte(bad), 0)
+	}
+	got := h.value("h", 0)
+	if len(got.Rows) != mostRows || got.Odd != 19 || string(got.Rows["a.0"]) != "y" || !got.Silent || got.Run != "" {
+		t.Errorf("%d rows, %d odd, silent %v", len(got.Rows), got.Odd, got.Silent)
+	}
+}
+
+// TestASnapshotIsAValue changes a host after it was shown.
+func TestASnapshotIsAValue(t *testing.T) {
+	h := newHost()
+	h.put("a.1", []byte("1"))
+	before := h.value("h", 0)
+	h.put("a.1", []byte("2"))
+	h.put("a.2", []byte("2"))
+	h.remove("a.1")
+	if string(before.Rows["a.1"]) != "1" || len(before.Rows) != 1 {
+		t.Errorf("what was shown is now %q", before.Rows)
+	}
+	if after := h.value("h", 0); len(after.Rows) != 1 || after.Rows["a.2"] == nil {
+		t.Errorf("it is %q", after.Rows)
+	}
+}
+
+func FuzzReadHead(f *testing.F) {
+	f.Add(told("a", 1))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if h, err := readHead(data); err == nil && (h.Run == "" || h.V < 1) {
+			t.Errorf("%q is read as %+v", data, h)
+		}
+	})
+}

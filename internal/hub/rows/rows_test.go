@@ -1,0 +1,358 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// TestAHostTellsAndABoardShows follows what a host sets: new rows, changed and removed ones.
+func TestAHostTellsAndABoardShows(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	b := watch(t, js, Everything)
+	p, _ := publish(t, h.js(t), "a", "r1")
+	key, _ := Key("alert", "disk /var")
+	for _, rows := range []map[string][]byte{rowsOf("agent.smith", "1", key, "full"), rowsOf("agent.smith", "2"), rowsOf("agent.jones", ""), {}} {
+		p.Set(rows)
+		want := Host{Rows: rows}.says()
+		await(t, want, func() bool { return b.host("a").says() == want })
+	}
+	if got := b.host("a"); got.Silent || got.Run != "r1" || got.Age > time.Second || got.Odd != 0 || got.Cut != nil {
+		t.Errorf("it is %+v", got)
+	}
+	if n := &p.Counts; n.Rows.Load() != 4 || n.Removed.Load() != 3 || n.Loads.Load() != 1 || n.Bytes.Load() == 0 || n.Failed.Load() != 0 {
+		t.Errorf("%d rows written and %d removed, %d loads, %d failures", n.Rows.Load(), n.Removed.Load(), n.Loads.Load(), n.Failed.Load())
+	}
+}
+
+// TestOnlyTheNewestIsWritten sets a row a thousand times: it is written once a second.
+func TestOnlyTheNewestIsWritten(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	b := watch(t, js, Everything)
+	p, _ := publish(t, h.js(t), "a", "r1")
+	begun := time.Now()
+	for i := range 1000 {
+		p.Set(rowsOf("a.1", fmt.Sprint(i)))
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	await(t, "the newest", func() bool { return b.host("a").says() == "map[a.1:999]" })
+	if n := p.Counts.Rows.Load(); n > 2 {
+		t.Errorf("it was written %d times", n)
+	}
+}
+
+// TestRowsOfAnEarlierRunGo has a daemon begin again that tells less.
+func TestRowsOfAnEarlierRunGo(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	kv := bucket(t, js)
+	p, stop := publish(t, h.js(t), "a", "r1")
+	p.Set(rowsOf("a.1", "1", "a.2", "2", "a.3", "3"))
+	await(t, "three rows", func() bool { return p.Counts.Rows.Load() == 3 })
+	stop()
+	if _, err := kv.PutString(context.Background(), "ab.a.1", "of another host"); err != nil {
+		t.Fatal(err)
+	}
+	b := watch(t, js, Everything)
+	p, _ = publish(t, h.js(t), "a", "r2")
+	await(t, "its head", func() bool { return b.host("a").Run == "r2" })
+	if got := b.host("a").says(); got != "map[a.1:1 a.2:2 a.3:3]" {
+		t.Errorf("before it has said anything: %s", got)
+	}
+	p.Set(rowsOf("a.1", "1", "a.2", "new"))
+	await(t, "what it tells", func() bool { return b.host("a").says() == "map[a.1:1 a.2:new]" })
+	if n := p.Counts.Rows.Load(); n != 1 || b.host("ab").says() != "map[a.1:of another host]" || b.host("a").Doubled {
+		t.Errorf("%d were written, and another host is %s", n, b.host("ab").says())
+	}
+}
+
+// TestALostBucketIsFilledAgain loses it in four ways; each time the board has everything again, and
+// says meanwhile that it is not told.
+func TestALostBucketIsFilledAgain(t *testing.T) {
+	ctx := context.Background()
+	for name, lose := range map[string]func(t *testing.T, h *hub, js jetstream.JetStream){
+		"made anew": func(t *testing.T, _ *hub, js jetstream.JetStream) {
+			if err := js.DeleteKeyValue(ctx, Bucket); err != nil {
+				t.Fatal(err)
+			}
+			bucket(t, js)
+		},
+		"the hub began again": func(t *testing.T, h *hub, js jetstream.JetStream) {
+			h.restart(t)
+			await(t, "a bucket", func() bool {
+				_, err := js.CreateKeyValue(ctx, Config(1))
+				return err == nil
+			})
+		},
+		"rows lost": func(t *testing.T, _ *hub, js jetstream.JetStream) {
+			s, err := js.Stream(ctx, stream)
+			if err == nil {
+				err = s.Purge(ctx, jetstream.WithPurgeSubject(prefix+"a.a.2"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		"connections lost": func(t *testing.T, h *hub, _ jetstream.JetStream) {
+			h.restart(t) // with what it had, or without
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t)
+			js := h.js(t)
+			config := Config(1)
+			if name == "connections lost" {
+				config.Storage = jetstream.FileStorage
+			}
+			kv, err := js.CreateKeyValue(ctx, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := watch(t, js, Everything)
+			p, _ := publish(t, h.js(t), "a", "r1")
+			p.Set(rowsOf("a.1", "1", "a.2", "2"))
+			const want = "map[a.1:1 a.2:2]"
+			await(t, "all rows", func() bool { return b.host("a").says() == want })
+			loads := p.Counts.Loads.Load()
+			lose(t, h, js)
+			await(t, "that it is read again", func() bool { return p.Counts.Loads.Load() > loads })
+			await(t, "all rows in the bucket", func() bool {
+				e, err := kv.Get(ctx, "a.a.2")
+				return err == nil && string(e.Value()) == "2"
+			})
+			await(t, "all rows on the board", func() bool {
+				got := b.Snapshot()
+				return got.Blind == "" && b.host("a").says() == want && !b.host("a").Silent
+			})
+			p.Set(rowsOf("a.1", "3"))
+			await(t, "that it goes on", func() bool { return b.host("a").says() == "map[a.1:3]" })
+		})
+	}
+}
+
+// TestSilence has heads cease: a host is silent by the board's own clock, which goes on while nothing
+// comes, and by the server's where the board has begun later.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	kv := bucket(t, js)
+	b := watch(t, js, Heads)
+	p, stop := publish(t, h.js(t), "a", "r1")
+	p.Now = func() time.Time { return time.Unix(0, 0) } // its own clock says nothing
+	p.Set(rowsOf("a.1", "1"))
+	await(t, "its head", func() bool { return b.host("a").Run == "r1" && !b.host("a").Silent })
+	await(t, "its row", func() bool { return p.Counts.Rows.Load() == 1 })
+	if got := b.host("a"); len(got.Rows) != 0 {
+		t.Errorf("heads alone were wanted, and %s came", got.says())
+	}
+	stop()
+	b.clock.add.Store(int64(silent) / 2)
+	if got := b.host("a"); got.Silent || got.Age < silent/2 {
+		t.Errorf("silent after %s", got.Age)
+	}
+	before := b.told.Load()
+	b.clock.add.Store(int64(silent) + int64(time.Second))
+	if got := b.host("a"); !got.Silent {
+		t.Errorf("not silent after %s", got.Age)
+	}
+	await(t, "that it is told", func() bool { return b.told.Load() > before })
+
+	e, err := kv.Get(context.Background(), "a.head")
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a while", func() bool { return time.Since(e.Created()) > time.Second })
+	late := watch(t, js, Everything)
+	await(t, "what is there", func() bool { return late.Snapshot().Whole })
+	if got, age := late.host("a"), time.Since(e.Created()); got.Age > age+100*time.Millisecond || got.Age < age-500*time.Millisecond {
+		t.Errorf("its head is %s old, and %s on a board that began later", age, got.Age)
+	}
+}
+
+// TestTwoDaemonsOfOneName has both tell.
+func TestTwoDaemonsOfOneName(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	b := watch(t, js, Heads)
+	publish(t, h.js(t), "a", "r1")
+	await(t, "the first", func() bool { return b.host("a").Run == "r1" && !b.host("a").Doubled })
+	publish(t, h.js(t), "a", "r2")
+	await(t, "that there are two", func() bool { return b.host("a").Doubled })
+}
+
+// TestABoardIsBlindWithoutAHub says so, and keeps what was.
+func TestABoardIsBlindWithoutAHub(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	kv := bucket(t, js)
+	b := newBoard(t, h.js(t))
+	if got := b.Snapshot(); got.Blind == "" || got.Whole {
+		t.Errorf("before it began: %+v", got)
+	}
+	background(t, func(ctx context.Context) { b.Watch(ctx, Everything) })
+	if _, err := kv.PutString(context.Background(), "a.a.1", "1"); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a row", func() bool { return b.host("a").says() == "map[a.1:1]" && b.Snapshot().Blind == "" })
+	before := b.told.Load()
+	h.Shutdown()
+	await(t, "that it is blind", func() bool { return b.Snapshot().Blind != "" })
+	await(t, "that it is told", func() bool { return b.told.Load() > before })
+	if got := b.host("a").says(); got != "map[a.1:1]" {
+		t.Errorf("what was is %s", got)
+	}
+}
+
+// TestChangesAreToldTogether has many rows change at once.
+func TestChangesAreToldTogether(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	b := watch(t, js, Everything)
+	p, _ := publish(t, h.js(t), "a", "r1")
+	rows := map[string][]byte{}
+	for i := range 2000 {
+		rows[fmt.Sprint("a.", i)] = []byte("x")
+	}
+	p.Set(rows)
+	await(t, "all", func() bool { return len(b.host("a").Rows) == 2000 })
+	await(t, "that it is told", func() bool { return b.told.Load() > 0 })
+	if n := b.told.Load(); n > 15 {
+		t.Errorf("it was told %d times", n)
+	}
+	before := b.told.Load()
+	heads := p.Counts.Heads.Load()
+	await(t, "some heads", func() bool { return p.Counts.Heads.Load() > heads+5 })
+	if n := b.told.Load(); n > before+2 { // the last rows, and that it is not silent any more
+		t.Errorf("heads alone were told %d times", n-before)
+	}
+}
+
+// TestABoardIsWatchedWhileSomebodyLooks begins with a look, and ends a while after the last.
+func TestABoardIsWatchedWhileSomebodyLooks(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	kv := bucket(t, js)
+	if _, err := kv.PutString(context.Background(), "a.a.1", "1"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(context.Background(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumers := func() int {
+		info, err := s.Info(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.State.Consumers
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	a := Attend(ctx, newBoard(t, js).Board, Everything)
+	a.still = 300 * time.Millisecond
+	for range 2 {
+		if got := a.Look(); got.Whole || len(got.Hosts) != 0 || got.Blind == "" {
+			t.Errorf("at the first look: %+v", got)
+		}
+		await(t, "what is there", func() bool { got := a.Look(); return got.Whole && len(got.Hosts) == 1 })
+		if n := consumers(); n != 1 {
+			t.Errorf("%d watch", n)
+		}
+		await(t, "that nobody watches", func() bool { return consumers() == 0 && !a.runs() })
+	}
+}
+
+func (a *Attended) runs() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.running
+}
+
+// TestWhatAHostMayDo runs both with the rights that they need, and no others.
+func TestWhatAHostMayDo(t *testing.T) {
+	t.Parallel()
+	host := &natsserver.User{Username: "a", Password: "a", Permissions: &natsserver.Permissions{
+		Publish: &natsserver.SubjectPermission{Allow: []string{
+			"$KV.custos_fleet.a.>", "$JS.API.STREAM.INFO.KV_custos_fleet",
+			"$JS.API.CONSUMER.CREATE.KV_custos_fleet.>", "$JS.API.CONSUMER.DELETE.KV_custos_fleet.>", "$JS.FC.KV_custos_fleet.>",
+		}},
+		Subscribe: &natsserver.SubjectPermission{Allow: []string{"_INBOX_a.>"}},
+	}}
+	h := newHub(t, host, &natsserver.User{Username: "hub", Password: "hub"})
+	bucket(t, h.js(t, nats.UserInfo("hub", "hub")))
+	refused := make(chan error, 16)
+	js := h.js(t, nats.UserInfo("a", "a"), nats.CustomInboxPrefix("_INBOX_a"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	b := watch(t, js, Everything)
+	p, _ := publish(t, js, "a", "r1")
+	p.Set(rowsOf("a.1", "1", "a.2", "2"))
+	await(t, "its rows", func() bool { return b.host("a").says() == "map[a.1:1 a.2:2]" })
+	p.Set(rowsOf("a.1", "1"))
+	await(t, "that one is gone", func() bool { return b.host("a").says() == "map[a.1:1]" })
+	await(t, "a thorough look", func() bool { return p.Counts.Heads.Load() > 2*thorough })
+	if n := p.Counts.Failed.Load(); n != 0 || len(refused) > 0 {
+		t.Errorf("%d failures, %d refusals", n, len(refused))
+		for len(refused) > 0 {
+			t.Error(<-refused)
+		}
+	}
+}
+
+// TestMarkersGo has the marker of a row that was removed end by itself.
+func TestMarkersGo(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	p, _ := publish(t, h.js(t), "a", "r1")
+	p.Set(rowsOf("a.1", "1"))
+	await(t, "a row", func() bool { return p.Counts.Rows.Load() == 1 })
+	p.Set(rowsOf())
+	await(t, "that it is gone", func() bool { return p.Counts.Removed.Load() == 1 })
+	s, err := js.Stream(context.Background(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetLastMsgForSubject(context.Background(), prefix+"a.a.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ttl, err := time.ParseDuration(m.Header.Get(jetstream.MsgTTLHeader)); err != nil || ttl != markers {
+		t.Errorf("its marker stays for %q", m.Header.Get(jetstream.MsgTTLHeader))
+	}
+	if !s.CachedInfo().Config.AllowMsgTTL {
+		t.Error("the bucket lets no marker end")
+	}
+}
+
+func TestWhatIsNoHost(t *testing.T) {
+	for _, name := range []string{"", "a.b", "*", ">", "a b", "ä"} {
+		if _, err := NewPublisher(nil, PublisherOptions{Host: name, Run: "r"}); err == nil {
+			t.Errorf("%q is a host", name)
+		}
+	}
+	if _, err := NewPublisher(nil, PublisherOptions{Host: "a"}); err == nil {
+		t.Error("there is a publisher without a run")
+	}
+}
