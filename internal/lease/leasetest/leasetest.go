@@ -49,7 +49,7 @@ func Run(t *testing.T, open func(t *testing.T, h lease.Holder, clock func() flee
 func tests() map[string]func(*testing.T, *place) {
 	return map[string]func(*testing.T, *place){
 		"one of many": oneOfMany, "held": held, "held by oneself": heldByOneself, "renewed": renewed,
-		"lives while renewed": livesWhileRenewed, "ends": ends, "epochs": epochs, "floor": floor, "floor of what ended": floorOfWhatEnded,
+		"lives while renewed": livesWhileRenewed, "ends": ends, "ends unseen": endsUnseen, "epochs": epochs, "floor": floor, "floor of what ended": floorOfWhatEnded,
 		"given back late": givenBackLate, "told of changes": told, "told of its end": toldOfItsEnd, "told from the start": toldFromTheStart,
 		"strange keys": strangeKeys, "no keys": noKeys, "context": contextEnds, "unreadable": unreadable,
 	}
@@ -151,7 +151,7 @@ func waitFree(t *testing.T, h *host, key string, most time.Duration) (lease.Leas
 // poll looks every few milliseconds until something is so.
 func poll(t *testing.T, most time.Duration, what string, is func() bool) {
 	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(most); !is(); <-tick.C {
 		if time.Now().After(end) {

@@ -14,7 +14,7 @@ func livesWhileRenewed(t *testing.T, p *place) {
 	a, b := p.two(t)
 	first := take(t, a, t.Name(), 0)
 	last := first
-	for at := time.NewTicker(p.o.TTL / 3); a.now().Since(first.Until) < p.o.TTL/2; <-at.C {
+	for at := time.NewTicker(p.o.TTL / 5); a.now().Since(first.Until) < p.o.TTL/2; <-at.C {
 		next, err := a.Renew(t.Context(), last)
 		if err != nil {
 			t.Fatalf("%v before its end it is not renewed: %v", last.Until.Since(a.now()), err)
@@ -39,6 +39,16 @@ func ends(t *testing.T, p *place) {
 	}
 	if err := a.Release(t.Context(), l); err != nil {
 		t.Errorf("what has ended is given back: %v", err)
+	}
+}
+
+// endsUnseen: a lease that has ended is lost, though nobody else has taken it.
+func endsUnseen(t *testing.T, p *place) {
+	a, _ := p.two(t)
+	l := take(t, a, t.Name(), 0)
+	poll(t, p.o.TTL+time.Second, "its time is not over", func() bool { return !a.now().Before(l.Until) })
+	if next, err := a.Renew(t.Context(), l); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("what has ended is renewed to %+v: %v", next, err)
 	}
 }
 

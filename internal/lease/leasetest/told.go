@@ -24,6 +24,9 @@ func (p *place) watch(t *testing.T, h *host, keys string) *watcher {
 	ctx, end := context.WithCancel(context.Background())
 	go func() {
 		w.ended <- h.Watch(ctx, func(l lease.Lease) {
+			if l.Key == "" {
+				t.Errorf("%s is told of no key: %+v", h.me.Host, l)
+			}
 			if strings.HasPrefix(l.Key, keys) {
 				w.told <- l
 			}

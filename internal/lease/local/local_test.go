@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,6 +155,45 @@ func TestAnotherBoot(t *testing.T) {
 	next, err := opened(t, path, "b", time.Hour, boot("second", time.Minute)).Acquire(t.Context(), "k", 0)
 	if err != nil || next.Epoch <= l.Epoch {
 		t.Errorf("in the next boot: %+v, %v", next, err)
+	}
+}
+
+// TestWhatCannotBeReadStays, also when its time is over and another lease is taken: nobody knows
+// what it says.
+func TestWhatCannotBeReadStays(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leases")
+	a := opened(t, path, "a", testTTL, clock(t))
+	warned := make(chan error, 10)
+	a.o.Warn = func(err error) { warned <- err }
+	for _, set := range []string{"host = ''", "epoch = 0", "token = epoch - 1", "epoch = -1"} {
+		l, err := a.Acquire(t.Context(), set, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, "UPDATE leases SET until = 1, "+set+" WHERE key = ?", []byte(set))
+		if _, err := a.Acquire(t.Context(), "other "+set, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Acquire(t.Context(), set, 0); err == nil || errors.Is(err, lease.ErrHeld) || !strings.Contains(err.Error(), strconv.Quote(set)) {
+			t.Errorf("with %s, it is asked for: %v", set, err)
+		}
+		if err := a.Release(t.Context(), l); err == nil {
+			t.Errorf("with %s, it is given back", set)
+		}
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	go func() { _ = a.Watch(ctx, func(lease.Lease) {}) }()
+	for range 4 {
+		select {
+		case err := <-warned:
+			if !strings.Contains(err.Error(), "cannot read what is kept of") {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("a watch tells nothing of what it cannot read")
+		}
 	}
 }
 
