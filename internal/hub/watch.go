@@ -23,6 +23,7 @@ const longestIdle = 5 * time.Minute
 type consumer struct {
 	Stream string         `json:"stream_name"`
 	Config consumerConfig `json:"config"`
+	Action string         `json:"action"` // "create" by jetstream/consumer.go: to change one is another's
 }
 
 type consumerConfig struct {
@@ -95,6 +96,8 @@ func checkConsumer(rest string, data []byte) error {
 	}
 	readable := slices.ContainsFunc(protocol.Readable(), func(b string) bool { return protocol.Stream(b) == stream })
 	switch {
+	case c.Action != "" && c.Action != "create":
+		return errors.New("hosts only make watches")
 	case !readable || c.Stream != stream:
 		return errors.New("hosts may not watch this stream")
 	case !hostInbox.MatchString(c.Config.DeliverSubject):

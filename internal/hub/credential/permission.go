@@ -57,6 +57,7 @@ func Permissions() []Permission {
 		{Subject: "$KV.custos_accepted.*", Service: true, Why: "an order is accepted by whoever comes first"},
 		{Subject: "$KV.custos_fleet.{H}.>", Service: true, Why: "what it tells of itself"},
 		{Subject: "$JS.API.STREAM.INFO.KV_{B}", Service: true, Why: "jetstream.KeyValue looks at the stream"},
+		{Subject: "$JS.API.STREAM.MSG.GET.KV_{B}", Service: true, Why: "the store of leases asks the leader of a bucket, as a follower may be late"},
 		{Subject: "$JS.API.DIRECT.GET.KV_{B}", Service: true, Why: "KeyValue.GetRevision"},
 		{Subject: "$JS.API.DIRECT.GET.KV_{B}.>", Service: true, Why: "KeyValue.Get"},
 		{Subject: "$JS.API.CONSUMER.CREATE.KV_{B}.*.>", Service: true, To: "custos.watch.KV_{B}.*.>", Why: "KeyValue.Watch of a key or a pattern"},

@@ -22,7 +22,7 @@ import (
 	"custos/internal/hub/wire"
 	"custos/internal/lease"
 	"custos/internal/lease/hold"
-//TMP "custos/internal/lease/local"
+	"custos/internal/lease/local"
 	"custos/internal/lease/nats"
 )
 
@@ -112,7 +112,12 @@ func (m *Member) Run(ctx context.Context) error {
 // store is where leases are kept, and how to leave it.
 func (m *Member) store() (lease.Store, func(), error) {
 	if m.o.File != "" {
-		return nil, nil, errors.New("TMP")
+		s, err := local.Open(m.o.File, local.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn})
+		if err != nil {
+			return nil, nil, err
+		}
+		m.changed("")
+		return s, func() { _ = s.Close() }, nil
 	}
 	nc, err := wire.Connect(m.joined, wire.Options{Name: "custos " + m.o.Version, OnChange: m.heard})
 	if err != nil {

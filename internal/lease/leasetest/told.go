@@ -3,6 +3,7 @@ package leasetest
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,18 +23,26 @@ func (p *place) watch(t *testing.T, h *host, keys string) *watcher {
 	t.Helper()
 	w := &watcher{host: h, keys: keys, told: make(chan lease.Lease, 1000), ended: make(chan error, 1)}
 	ctx, end := context.WithCancel(context.Background())
+	var all atomic.Int64
 	go func() {
 		w.ended <- h.Watch(ctx, func(l lease.Lease) {
-			if l.Key == "" {
+			switch {
+			case l.Key == "" && l != (lease.Lease{}):
 				t.Errorf("%s is told of no key: %+v", h.me.Host, l)
-			}
-			if strings.HasPrefix(l.Key, keys) {
+			case l.Key == "":
+				all.Add(1)
+			case all.Load() == 0 && l.Holder.IsNobody():
+				t.Errorf("told that %q is free before all that is held was told", l.Key)
+			case strings.HasPrefix(l.Key, keys):
 				w.told <- l
 			}
 		})
 	}()
 	t.Cleanup(func() {
 		end()
+		if n := all.Load(); n != 1 {
+			t.Errorf("a watch has told %d times that these were all", n)
+		}
 		select {
 		case err := <-w.ended:
 			if err != nil {

@@ -37,8 +37,13 @@ func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
-		if err := w.look(ctx); err != nil && !isBusy(err) { // whoever has the file has it for milliseconds
+		err := w.look(ctx)
+		if err != nil && !isBusy(err) { // whoever has the file has it for milliseconds
 			return err
+		}
+		if err == nil && !w.begun {
+			w.begun = true
+			tell(lease.Lease{}) // these were all
 		}
 		select {
 		case <-tick.C:
@@ -56,6 +61,7 @@ type watch struct {
 	version int64          // of the file, when it was read; 0: never
 	rows    []row          // as they were then
 	told    map[string]row // what was told as held
+	begun   bool           // all that was held at the start was told
 }
 
 // look reads the file where it has changed, and tells what is another than was told.

@@ -52,12 +52,15 @@ func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	name, err := s.consume(ctx, sub.Subject)
+	name, waiting, err := s.consume(ctx, sub.Subject)
 	if err != nil {
 		return err
 	}
 	defer s.leave(name)
 	w := watch{store: s, tell: tell, held: map[string]string{}}
+	if waiting == 0 {
+		w.all()
+	}
 	for {
 		msg, err := next(ctx, sub)
 		if err != nil {
@@ -70,7 +73,8 @@ func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
 }
 
 // consume has the server tell the last message of each subject, and then every one, in their order.
-func (s *Store) consume(ctx context.Context, to string) (string, error) {
+// It returns its name, and how many messages it has to tell at first.
+func (s *Store) consume(ctx context.Context, to string) (string, uint64, error) {
 	ctx, end := context.WithTimeout(ctx, s.o.Wait)
 	defer end()
 	c, err := s.js.CreatePushConsumer(ctx, s.stream(), jetstream.ConsumerConfig{
@@ -79,9 +83,10 @@ func (s *Store) consume(ctx context.Context, to string) (string, error) {
 		MemoryStorage: true, Replicas: 1,
 	})
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	return c.CachedInfo().Name, nil
+	is := c.CachedInfo()
+	return is.Name, is.NumPending + uint64(is.NumAckPending) + is.Delivered.Consumer, nil
 }
 
 // leave has the server forget it; where that fails, it does so by itself.
@@ -107,6 +112,7 @@ type watch struct {
 	tell  func(lease.Lease)
 	count uint64            // of the messages that came
 	held  map[string]string // by subject: the key that was told as held
+	begun bool              // all that was held at the start was told
 }
 
 // heard takes one word of the server; an error says that one before it is missing.
@@ -126,7 +132,18 @@ func (w *watch) heard(msg *nats.Msg) error {
 		return errGap
 	}
 	w.message(msg, at.Sequence.Stream)
+	if at.NumPending == 0 {
+		w.all()
+	}
 	return nil
+}
+
+// all tells once that all that was held at the start was told.
+func (w *watch) all() {
+	if !w.begun {
+		w.begun = true
+		w.tell(lease.Lease{})
+	}
 }
 
 // message tells what one says, unless it is that a lease has ended of which nothing was told.
