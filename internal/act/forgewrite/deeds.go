@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"custos/internal/fleet"
@@ -53,29 +54,49 @@ func (x *Action) deed(a fleet.Action, t target, p Project) (deed, error) {
 		has: func(i forge.Issue) []string { return i.Labels }}, nil
 }
 
+// keys mark a comment: that by which it is said, and those by which it may have been said before.
+type keys struct {
+	now, before string
+}
+
 // keyOf marks a comment: the same for what is said by one rule about one thing,
-// as long as the same agent, or the same commit, is its cause.
-func keyOf(a fleet.Action, t target) string {
+// as long as the same agent, or the same commit, is its cause. Each host has a name of its own for
+// the project; it had that in the key before several hosts shared one.
+func keyOf(a fleet.Action, t target) keys {
+	about := a.For.Subject.String()
+	if a.For.Subject.Name == t.name {
+		about = fmt.Sprintf("%s/%d", a.For.Subject.Kind, t.number)
+	}
+	return keys{now: marked(a.For.Rule, about, strconv.Itoa(t.number), t.about), before: marked(a.For.Rule, a.For.Subject.String(), t.name, t.about)}
+}
+
+func marked(rule string, what ...string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q", a.For.Rule, a.For.Subject.String(), t.name, t.about)
-	return strings.ReplaceAll(a.For.Rule, "--", "-") + ":" + hex.EncodeToString(h.Sum(nil)[:8])
+	fmt.Fprintf(h, "%q", rule)
+	for _, w := range what {
+		fmt.Fprintf(h, " %q", w)
+	}
+	return strings.ReplaceAll(rule, "--", "-") + ":" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // saying is a comment.
 type saying struct {
 	writer Writer
 	number int
-	key    string
+	key    keys
 	text   string
 }
 
 func (s *saying) left(ctx context.Context, _ forge.Issue) (bool, error) {
-	said, err := s.writer.Said(ctx, s.number, s.key)
+	said, err := s.writer.Said(ctx, s.number, s.key.now)
+	if err == nil && !said && s.key.before != "" {
+		said, err = s.writer.Said(ctx, s.number, s.key.before)
+	}
 	return !said, err
 }
 
 func (s *saying) do(ctx context.Context) error {
-	_, err := s.writer.Comment(ctx, s.number, s.key, s.text)
+	_, err := s.writer.Comment(ctx, s.number, s.key.now, s.text)
 	return err
 }
 

@@ -134,7 +134,7 @@ func TestCommentIsSaidOnce(t *testing.T) {
 	first := wish(Comment, "It goes back.")
 	target, _ := targetOf(first)
 	p.server.Change(func() {
-		p.issue().Comments = append(p.issue().Comments, forgetest.Comment{Author: "eve", Body: forge.Marker(keyOf(first, target))})
+		p.issue().Comments = append(p.issue().Comments, forgetest.Comment{Author: "eve", Body: forge.Marker(keyOf(first, target).now)})
 	})
 	acttest.Do(t, x, first)
 	again := wish(Comment, "It goes back!")
@@ -153,6 +153,31 @@ func TestCommentIsSaidOnce(t *testing.T) {
 			t.Errorf("said %q", c.Body)
 		}
 	}
+}
+
+// What another host has said, which calls the project by another name, or this one before several shared
+// it, is not said again.
+func TestCommentIsSaidOnceByAllHosts(t *testing.T) {
+	p := newPlace(t, "forgejo")
+	own := wish(Comment, "It goes back.")
+	theirs := wish(Comment, "It goes back.")
+	theirs.Target.Issue.Project, theirs.Target.Issue.Name = "box2-shop", fleet.IssueName("box2-shop", 12)
+	theirs.For.Subject.Name = theirs.Target.Issue.Name
+	o := p.o
+	o.Projects = map[string]Project{"box2-shop": p.o.Projects[own.Target.Issue.Project]}
+	acttest.Do(t, New(Comment, o), theirs)
+	if _, err := New(Comment, p.o).Prepare(t.Context(), own); !errors.Is(err, act.ErrUnneeded) {
+		t.Errorf("said by another host: %v", err)
+	}
+	target, _ := targetOf(own)
+	p.server.Change(func() {
+		p.issue().Comments[0].Body = forge.Marker(keyOf(own, target).before)
+	})
+	if _, err := New(Comment, p.o).Prepare(t.Context(), own); !errors.Is(err, act.ErrUnneeded) {
+		t.Errorf("said by an earlier version: %v", err)
+	}
+	p.server.Change(func() { p.issue().Comments = nil })
+	acttest.Do(t, New(Comment, p.o), own)
 }
 
 // A pull request is written to as an issue of its number.

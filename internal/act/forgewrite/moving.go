@@ -37,9 +37,9 @@ func (x *Action) moving(a fleet.Action, t target, p Project) (deed, error) {
 
 // reasonKey is, of what somebody asks for, made of the action's ID: what is said of one closing is said
 // again of the next one. What a merge closes it closes once, however often that is tried.
-func (x *Action) reasonKey(a fleet.Action, t target) string {
+func (x *Action) reasonKey(a fleet.Action, t target) keys {
 	if a.For.Subject.Kind != fleet.KindMerge {
-		return x.do + ":" + a.ID
+		return keys{now: x.do + ":" + a.ID}
 	}
 	t.about = x.do + " " + a.Text
 	return keyOf(a, t)
