@@ -21,6 +21,8 @@ const (
 	silence = 4 * heartbeat
 	// forgotten is after how long the server forgets who watched and has gone away.
 	forgotten = 10 * time.Second
+	// parting is how long a watch that ends waits for the server to forget it at once.
+	parting = 500 * time.Millisecond
 )
 
 // The header fields of what is no message but a word of the server (consumer.go
@@ -91,7 +93,7 @@ func (s *Store) consume(ctx context.Context, to string) (string, uint64, error) 
 
 // leave has the server forget it; where that fails, it does so by itself.
 func (s *Store) leave(consumer string) {
-	ctx, end := context.WithTimeout(context.Background(), s.o.Wait)
+	ctx, end := context.WithTimeout(context.Background(), parting)
 	defer end()
 	_ = s.js.DeleteConsumer(ctx, s.stream(), consumer)
 }
