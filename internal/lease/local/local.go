@@ -29,8 +29,10 @@ import (
 )
 
 const (
-	// patience is how long a call waits for other processes.
-	patience = 3 * time.Second
+	// patience is how long a call waits for other processes: as long as store's own does.
+	patience = 5 * time.Second
+	// sweepEvery is after how many changes what is over is taken out of the file.
+	sweepEvery = 64
 	// mostFloor is the largest epoch that may be asked for; SQLite counts to twice that.
 	mostFloor = 1 << 62
 )
@@ -153,7 +155,10 @@ func (s *Store) Acquire(ctx context.Context, key string, floor uint64) (lease.Le
 			return err
 		}
 		out = lease.Lease{Key: key, Holder: s.o.Me, Epoch: n, Token: n, Until: sent.Add(s.o.TTL)}
-		return errors.Join(t.sweep(s.o.Clock()), t.write(out))
+		if n%sweepEvery == 0 {
+			err = t.sweep(s.o.Clock())
+		}
+		return errors.Join(err, t.write(out))
 	})
 	if err != nil && !errors.Is(err, lease.ErrHeld) {
 		out = lease.Lease{}

@@ -27,8 +27,7 @@ func TestStore(t *testing.T) {
 	open := func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store {
 		s, err := Open(path, Options{TTL: testTTL, Me: h, Clock: clock})
 		if err != nil {
-			t.Error(err)
-			return nil
+			t.Fatal(err)
 		}
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
@@ -172,7 +171,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(t, path, "UPDATE leases SET until = 1, "+set+" WHERE key = ?", []byte(set))
-		if _, err := a.Acquire(t.Context(), "other "+set, 0); err != nil {
+		if _, err := a.Acquire(t.Context(), "other "+set, (l.Epoch/sweepEvery+1)*sweepEvery); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := a.Acquire(t.Context(), set, 0); err == nil || errors.Is(err, lease.ErrHeld) || !strings.Contains(err.Error(), strconv.Quote(set)) {
@@ -194,6 +193,26 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 		case <-time.After(5 * time.Second):
 			t.Fatal("a watch tells nothing of what it cannot read")
 		}
+	}
+}
+
+// TestWhatIsOverGoes: the file does not grow with every key that was ever held.
+func TestWhatIsOverGoes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leases")
+	var up time.Duration
+	a := opened(t, path, "a", time.Second, func() fleet.Instant {
+		return fleet.Instant{Wall: time.Unix(0, int64(up)), Up: fleet.Duration(up), Boot: "test"}
+	})
+	for i := range 3 * sweepEvery {
+		up += time.Second
+		if _, err := a.Acquire(t.Context(), strconv.Itoa(i), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var left int
+	if err := a.eyes.QueryRow("SELECT count(*) FROM leases").Scan(&left); err != nil || left > sweepEvery {
+		t.Errorf("%d leases are kept, %v; one is held", left, err)
 	}
 }
 

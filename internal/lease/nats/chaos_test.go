@@ -3,12 +3,10 @@ package nats
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,12 +22,7 @@ import (
 func TestThreeServers(t *testing.T) {
 	t.Parallel()
 	c, js := newCluster(t, nil)
-	var all sync.WaitGroup
-	all.Go(func() {
-		leasetest.Run(t, opener(dial(t, c.urls(), daemon), testTTL, 0), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js), For: 4 * time.Second, Lived: 5})
-	})
-	all.Go(func() { t.Run("renewed at the end", func(t *testing.T) { renewedAtTheEnd(t, c) }) })
-	all.Wait()
+	leasetest.Run(t, opener(dial(t, c.urls(), daemon), testTTL, 0), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js), For: 4 * time.Second, Lived: 5})
 }
 
 // historiesWhileServersFail: the leader of the bucket steps down, is stopped, and comes back
@@ -148,7 +141,7 @@ func nothingIsGrantedWithoutAQuorum(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := b.Acquire(t.Context(), "held", 0); err == nil && b.o.Clock().Before(l.Until) && got.Epoch <= l.Epoch {
+	if got, err := b.Acquire(t.Context(), "held", 0); err == nil && got.Epoch <= l.Epoch {
 		t.Errorf("%+v follows %+v", got, l)
 	}
 }
@@ -160,35 +153,4 @@ func host(js jetstream.JetStream, name string, ttl, wait time.Duration) *Store {
 		up := time.Since(began)
 		return fleet.Instant{Wall: began.Add(up), Up: fleet.Duration(up + time.Hour), Boot: "test"}
 	}})
-}
-
-// renewedAtTheEnd: whoever is told that a lease was renewed may rely on it, also when that was at
-// the very end of its time, at which the server takes it out without a look at what came meanwhile.
-func renewedAtTheEnd(t *testing.T, c *cluster) {
-	js := dial(t, c.urls(), daemon)
-	a, b := host(js, "a", time.Second, 0), host(js, "b", time.Second, 0)
-	var all sync.WaitGroup
-	var renewed atomic.Int64
-	for i := range 100 {
-		all.Go(func() {
-			<-time.After(time.Duration(i) * 5 * time.Millisecond) // all at once are too many
-			l, err := a.Acquire(t.Context(), fmt.Sprint("key ", i), 0)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			<-time.After(l.Until.Since(a.o.Clock()) + time.Duration(i%50-25)*time.Millisecond)
-			next, err := a.Renew(t.Context(), l)
-			if err != nil {
-				return
-			}
-			renewed.Add(1)
-			<-time.After(next.Until.Since(b.o.Clock()) / 2) // by then it would have been taken out
-			if got, err := b.Acquire(t.Context(), l.Key, 0); err == nil && b.o.Clock().Before(next.Until) {
-				t.Errorf("a was told that it may rely on %q until %v, and b took it: %+v", l.Key, next.Until, got)
-			}
-		})
-	}
-	all.Wait()
-	t.Logf("%d were renewed", renewed.Load())
 }
