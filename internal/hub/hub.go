@@ -88,6 +88,12 @@ func (h *Hub) begin() (err error) {
 	if !h.srv.ReadyForConnections(startWithin) {
 		return errors.New("it does not listen, or its store is of no use: see what it says")
 	}
+	// Read before somebody comes: who does while an account is half read meets no service.
+	for _, account := range []string{h.keys().SystemAccount(), h.keys().HubAccount(), h.keys().Account()} {
+		if _, err := h.srv.LookupAccount(account); err != nil {
+			return fmt.Errorf("cannot read its accounts: %w", err)
+		}
+	}
 	if h.system, err = h.connect("system", h.folder.System); err != nil {
 		return err
 	}

@@ -41,17 +41,19 @@ func (l *lines) String() string {
 func refusedKind(t *testing.T, err error) string {
 	t.Helper()
 	var r *wire.RefusedError
-	if err != nil && !errors.As(err, &r) {
-		t.Errorf("it was not refused, but %v", err)
-	}
-	if r == nil {
+	switch {
+	case err == nil:
 		return ""
+	case !errors.As(err, &r):
+		t.Errorf("it was not refused, but %v", err)
+		return "lost"
 	}
 	return r.Kind
 }
 
 // TestJoining are the tests of who may join.
 func TestJoining(t *testing.T) {
+	t.Parallel()
 	var log lines
 	c := hubtest.StartLogged(t, 1, &log)
 	t.Run("two with one token", func(t *testing.T) { twoWithOneToken(t, c) })
@@ -120,7 +122,7 @@ func answerLost(t *testing.T, c *hubtest.Cluster) {
 
 // A token that has run out lets nobody in: neither the server nor the service does.
 func expired(t *testing.T, c *hubtest.Cluster) {
-	token := c.Invite(t, protocol.Invite{Host: "late", For: time.Second})
+	token := c.Invite(t, protocol.Invite{Host: "late", For: 2 * time.Second})
 	nc, err := wire.Once(token.URLs, []byte(token.CA), token.Creds, token.Inbox())
 	if err != nil {
 		t.Fatal(err)

@@ -77,6 +77,7 @@ func (h *host) kv(ctx context.Context, bucket string) (jetstream.KeyValue, error
 
 // TestOneNode are the tests that one hub of one node is enough for.
 func TestOneNode(t *testing.T) {
+	t.Parallel()
 	c := hubtest.Start(t, 1)
 	t.Run("permitted", func(t *testing.T) { permitted(t, c) })
 	t.Run("every row is needed", func(t *testing.T) { everyRowIsNeeded(t, c) })

@@ -26,9 +26,13 @@ var (
 	ErrNoAnswer   = errors.New("the hub has given no answer") // it may have been done
 )
 
-// joinTries is how often is asked again after no answer: with the same key, so that nothing is
-// lost where the answer was.
-const joinTries = 3
+// joinTries is how often is asked after no answer, and joinPause what lies between: with the same
+// key, so that nothing is lost where the answer was; and for longer than the second in which a token
+// ends, which a server lets in and throws out again.
+const (
+	joinTries = 4
+	joinPause = 500 * time.Millisecond
+)
 
 // Join makes a key, has the hub let its host in with a token, and returns what is to be saved. The
 // private key does not leave the process. The error is a *RefusedError, or an ErrNotReached or
@@ -40,9 +44,11 @@ func Join(ctx context.Context, t credential.Token) (j credential.Joined, err err
 	}
 	var a protocol.Joined
 	for range joinTries {
-		if a, err = askToJoin(ctx, t, pair.Public()); !errors.Is(err, ErrNoAnswer) || ctx.Err() != nil {
+		a, err = askToJoin(ctx, t, pair.Public())
+		if again := errors.Is(err, ErrNoAnswer) || errors.Is(err, nats.ErrNoResponders); !again || ctx.Err() != nil {
 			break
 		}
+		time.Sleep(joinPause)
 	}
 	if err != nil {
 		return j, err
@@ -63,7 +69,7 @@ func Join(ctx context.Context, t credential.Token) (j credential.Joined, err err
 
 func askToJoin(ctx context.Context, t credential.Token, key string) (a protocol.Joined, err error) {
 	nc, err := Once(t.URLs, []byte(t.CA), t.Creds, t.Inbox())
-	if errors.Is(err, nats.ErrAuthorization) {
+	if notLetIn(err) {
 		return a, outOfDate(t)
 	}
 	if err != nil {
@@ -71,10 +77,17 @@ func askToJoin(ctx context.Context, t credential.Token, key string) (a protocol.
 	}
 	defer nc.Close()
 	err = Ask(ctx, nc, protocol.JoinSubject(t.Invite), protocol.Join{Key: key}, &a)
-	if err != nil && errors.Is(nc.LastError(), nats.ErrAuthExpired) {
+	if err != nil && notLetIn(nc.LastError()) {
 		return a, outOfDate(t)
 	}
 	return a, err
+}
+
+// notLetIn says whether a hub does not let in whoever comes with credentials. While it connects,
+// nats.go v1.55.0 does not say by a value that they have expired (nats.go, sendConnect).
+func notLetIn(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		err != nil && strings.Contains(strings.ToLower(err.Error()), nats.AUTHENTICATION_EXPIRED_ERR)
 }
 
 // outOfDate is said where the hub does not let in who holds a token. Its clock decides, and not ours.
