@@ -59,7 +59,7 @@ func (h *Hub) newToken(ctx context.Context, q protocol.Invite) (text string, exp
 		return "", expires, err
 	}
 	inv := protocol.Invitation{ID: credential.NewInvite(), Host: q.Host, Replace: q.Replace, Expires: h.now().Add(q.For).UTC().Truncate(time.Second)}
-	token, err := h.keys().NewToken(credential.Offer{URLs: h.urls(), CA: h.folder.CA, Invite: inv.ID, Host: inv.Host, Expires: inv.Expires})
+	token, err := h.keys().NewToken(credential.Offer{URLs: h.folder.URLs, CA: h.folder.CA, Invite: inv.ID, Host: inv.Host, Expires: inv.Expires})
 	if err != nil {
 		return "", expires, err
 	}
@@ -71,15 +71,4 @@ func (h *Hub) newToken(ctx context.Context, q protocol.Invite) (text string, exp
 	}
 	h.log.Info("invite", "host", inv.Host, "invite", inv.ID, "expires", inv.Expires, "replace", inv.Replace)
 	return text, inv.Expires, nil
-}
-
-// urls are how hosts reach the hub. A port that the configuration leaves open is the one that was given.
-func (h *Hub) urls() (out []string) {
-	for _, u := range h.folder.URLs {
-		if u == "tls://127.0.0.1:0" {
-			u = "tls://" + h.Address()
-		}
-		out = append(out, u)
-	}
-	return out
 }

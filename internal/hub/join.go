@@ -35,7 +35,7 @@ func (h *Hub) join(ctx context.Context, m *nats.Msg) any {
 		return protocol.Joined{Refused: refusal(err)}
 	}
 	h.log.Info("join", "host", inv.Host, "key", inv.Key, "invite", inv.ID)
-	return protocol.Joined{JWT: text, URLs: h.urls()}
+	return protocol.Joined{JWT: text, URLs: h.folder.URLs}
 }
 
 // spend gives an invitation to one key, for good.

@@ -33,7 +33,7 @@ func serverOptions(f folder.Folder) (*server.Options, error) {
 		return nil, err
 	}
 	o := &server.Options{
-		ServerName: f.Node, Host: host, Port: listenPort(port), NoSigs: true, DisableJetStreamBanner: true,
+		ServerName: f.Node, Host: host, Port: port, NoSigs: true, DisableJetStreamBanner: true,
 		MaxPayload: protocol.MaxPayload, MaxControlLine: 4096, PingInterval: 10 * time.Second, MaxPingsOut: 2,
 		TLSTimeout: 5, AuthTimeout: 6,
 		JetStream: true, StoreDir: f.StoreDir(), SyncAlways: true,
@@ -47,14 +47,6 @@ func serverOptions(f folder.Folder) (*server.Options, error) {
 		err = cluster(o, f)
 	}
 	return o, err
-}
-
-// listenPort is how the server says any port.
-func listenPort(port int) int {
-	if port == 0 {
-		return server.RANDOM_PORT
-	}
-	return port
 }
 
 // secure has the server ask for TLS and for a JWT.
@@ -89,7 +81,7 @@ func cluster(o *server.Options, f folder.Folder) error {
 	if !pool.AppendCertsFromPEM(f.CA) {
 		return errors.New("cannot use the certificate of the hub: there is none in it")
 	}
-	o.Cluster = server.ClusterOpts{Name: "custos", Host: host, Port: listenPort(port), TLSTimeout: 5, NoAdvertise: true, PoolSize: -1,
+	o.Cluster = server.ClusterOpts{Name: "custos", Host: host, Port: port, TLSTimeout: 5, NoAdvertise: true, PoolSize: -1,
 		TLSConfig: &tls.Config{Certificates: o.TLSConfig.Certificates, MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}}
 	for _, route := range f.Cluster.Routes {
 		u, err := url.Parse(route)

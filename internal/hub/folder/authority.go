@@ -61,7 +61,7 @@ func (a authority) issue(n Node) (cert, key []byte, err error) {
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	for _, at := range append(n.reached(), "127.0.0.1:0", "[::1]:0", "localhost:0") { // those who are on the same machine
+	for _, at := range append(n.reached(), "127.0.0.1:1", "[::1]:1", "localhost:1") { // those who are on the same machine
 		host, _, _ := HostPort(at) // was checked
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)

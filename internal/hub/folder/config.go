@@ -219,7 +219,7 @@ func HostPort(text string) (host string, port int, err error) {
 	if err == nil {
 		port, err = strconv.Atoi(number)
 	}
-	if err != nil || host == "" || port < 0 || port > 65535 {
+	if err != nil || host == "" || port < 1 || port > 65535 {
 		return "", 0, fmt.Errorf("%q: want HOST:PORT", text)
 	}
 	return host, port, nil

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -62,6 +63,8 @@ func Init(dir string, nodes []Node, now time.Time) (dirs []string, err error) {
 	return dirs, nil
 }
 
+var dnsName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+
 func checkNodes(nodes []Node) error {
 	if len(nodes) == 0 {
 		return errors.New("a hub has one node or more")
@@ -79,7 +82,11 @@ func checkNodes(nodes []Node) error {
 			return fmt.Errorf("node %s has no address at which the others reach it", n.Name)
 		}
 		for _, a := range n.Addresses {
-			if _, _, err := HostPort(withPort(a, ClientPort)); err != nil {
+			host, _, err := HostPort(withPort(a, ClientPort))
+			if err == nil && net.ParseIP(host) == nil && !dnsName.MatchString(host) {
+				err = fmt.Errorf("%q: want HOST or HOST:PORT", a)
+			}
+			if err != nil {
 				return fmt.Errorf("node %s: address %w", n.Name, err)
 			}
 		}
