@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -195,4 +196,18 @@ func strangeReply(t *testing.T, c *hubtest.Cluster) {
 			t.Errorf("that %s is an inbox of a is not %t", m.Reply, is)
 		}
 	}
+}
+
+// With CUSTOS_TOWN=1: what is asked of one node is answered by another, by a route, and nothing
+// more is done.
+func TestDeputiesOfThreeNodes(t *testing.T) {
+	if os.Getenv("CUSTOS_TOWN") == "" {
+		t.Skip("takes ten seconds and more: CUSTOS_TOWN=1")
+	}
+	c := hubtest.Start(t, 3)
+	for range 3 { // hosts connect to a node at random
+		deputies(t, c)
+	}
+	permitted(t, c)
+	forbidden(t, c)
 }

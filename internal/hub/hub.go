@@ -84,15 +84,17 @@ func (h *Hub) begin() (err error) {
 		return err
 	}
 	h.srv.SetLoggerV2(serverLog{h.log}, false, false, false)
-	h.srv.Start()
-	if !h.srv.ReadyForConnections(startWithin) {
-		return errors.New("it does not listen, or its store is of no use: see what it says")
-	}
-	// Read before somebody comes: who does while an account is half read meets no service.
+	// Read before anybody comes, a host or another node: an account of which a node speaks first is
+	// made without its claims (nats-server v2.15.2, route.go, LookupOrRegisterAccount), and one that is half
+	// read has no services.
 	for _, account := range []string{h.keys().SystemAccount(), h.keys().HubAccount(), h.keys().Account()} {
 		if _, err := h.srv.LookupAccount(account); err != nil {
 			return fmt.Errorf("cannot read its accounts: %w", err)
 		}
+	}
+	h.srv.Start()
+	if !h.srv.ReadyForConnections(startWithin) {
+		return errors.New("it does not listen, or its store is of no use: see what it says")
 	}
 	if h.system, err = h.connect("system", h.folder.System); err != nil {
 		return err
