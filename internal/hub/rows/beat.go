@@ -90,7 +90,7 @@ func (p *Publisher) keys(ctx context.Context) ([]string, error) {
 }
 
 // compare has the bucket be read where a row is missing that was written before it was looked, which
-// takes a beat at most.
+// takes a beat at most. Where that is wrong, it is read once too often.
 func (p *Publisher) compare() {
 	select {
 	case keys := <-p.missed:
@@ -99,7 +99,7 @@ func (p *Publisher) compare() {
 			there[strings.TrimPrefix(key, p.subject(""))] = true
 		}
 		for key := range p.believed.rows {
-			if !there[key] && time.Since(p.believed.at[key]) > p.Beat+time.Second {
+			if !there[key] && time.Since(p.believed.at[key]) > 2*p.Beat {
 				p.stale.Store(true)
 			}
 		}

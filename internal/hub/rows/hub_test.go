@@ -90,6 +90,7 @@ func publish(t testing.TB, js jetstream.JetStream, host, run string) (*Publisher
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.apart = testBeat
 	return p, background(t, p.Run)
 }
 

@@ -9,6 +9,7 @@ const apart = time.Second
 type shown struct {
 	rows map[string][]byte
 	at   map[string]time.Time
+	rest time.Duration // apart
 }
 
 // plan is what may be written and removed now, so that the bucket becomes as want, and how long it is
@@ -16,7 +17,7 @@ type shown struct {
 func (s shown) plan(want map[string][]byte, now time.Time) (put map[string][]byte, gone []string, next time.Duration) {
 	put, all := Diff(s.rows, want)
 	rests := func(key string) bool {
-		left := apart - now.Sub(s.at[key])
+		left := s.rest - now.Sub(s.at[key])
 		if left > 0 && (next == 0 || left < next) {
 			next = left
 		}
@@ -38,7 +39,7 @@ func (s shown) plan(want map[string][]byte, now time.Time) (put map[string][]byt
 // note takes down what was written. Keys that have rested are forgotten.
 func (s shown) note(put map[string][]byte, gone []string, now time.Time) {
 	for key, at := range s.at {
-		if now.Sub(at) >= apart {
+		if now.Sub(at) >= s.rest {
 			delete(s.at, key)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +46,8 @@ type Publisher struct {
 	created  atomic.Int64  // when it was made, as far as is known
 	told     atomic.Int64  // how many rows there are
 	missed   chan []string // keys that are in the bucket, to be held against what was written
-	believed shown         // of Run alone
+	apart    time.Duration
+	believed shown // of Run alone
 }
 
 // NewPublisher tells nothing yet.
@@ -65,7 +67,7 @@ func NewPublisher(js jetstream.JetStream, o PublisherOptions) (*Publisher, error
 	if o.Beat == 0 {
 		o.Beat = beat
 	}
-	p := &Publisher{PublisherOptions: o, js: js, news: make(chan struct{}, 1), missed: make(chan []string, 1)}
+	p := &Publisher{PublisherOptions: o, js: js, news: make(chan struct{}, 1), missed: make(chan []string, 1), apart: apart}
 	p.stale.Store(true)
 	return p, nil
 }
@@ -118,7 +120,7 @@ func (p *Publisher) Run(ctx context.Context) {
 			p.Counts.Failed.Add(1)
 			p.Log.Debug("rows are not told", "err", err)
 			p.stale.Store(true)
-			next = again
+			next = again + rand.N(again) // not all hosts at once, when the hub has begun again
 		}
 		p.wait(ctx, next)
 	}
@@ -176,7 +178,7 @@ func (p *Publisher) load(ctx context.Context, want map[string][]byte) error {
 		return err
 	}
 	p.created.Store(made)
-	p.believed = shown{map[string][]byte{}, map[string]time.Time{}}
+	p.believed = shown{map[string][]byte{}, map[string]time.Time{}, p.apart}
 	return each(ctx, p.js, p.Host+".>", func(key string, value []byte) {
 		key = key[len(p.Host)+1:]
 		if key == headKey {

@@ -111,7 +111,7 @@ func TestWhatIsTooMuchIsSaid(t *testing.T) {
 // a second, and when nothing more is wanted, all is written after one.
 func TestAKeyIsWrittenOnceASecond(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := shown{map[string][]byte{}, map[string]time.Time{}}
+		s := shown{map[string][]byte{}, map[string]time.Time{}, apart}
 		last := map[string]time.Time{}
 		now := time.Unix(0, 0)
 		var want map[string][]byte

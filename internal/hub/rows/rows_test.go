@@ -40,7 +40,11 @@ func TestOnlyTheNewestIsWritten(t *testing.T) {
 	js := h.js(t)
 	bucket(t, js)
 	b := watch(t, js, Everything)
-	p, _ := publish(t, h.js(t), "a", "r1")
+	p, err := NewPublisher(h.js(t), PublisherOptions{Host: "a", Run: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	background(t, p.Run)
 	begun := time.Now()
 	for i := range 1000 {
 		p.Set(rowsOf("a.1", fmt.Sprint(i)))
@@ -177,7 +181,7 @@ func TestSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, "a while", func() bool { return time.Since(e.Created()) > time.Second })
+	await(t, "a while", func() bool { return time.Since(e.Created()) > 600*time.Millisecond })
 	late := watch(t, js, Everything)
 	await(t, "what is there", func() bool { return late.Snapshot().Whole })
 	if got, age := late.host("a"), time.Since(e.Created()); got.Age > age+100*time.Millisecond || got.Age < age-500*time.Millisecond {

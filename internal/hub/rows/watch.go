@@ -138,7 +138,7 @@ func (b *Board) begin(ctx context.Context, w jetstream.KeyWatcher, clock serverC
 
 // goOn takes what changes, until it is not told any more.
 func (b *Board) goOn(ctx context.Context, w jetstream.KeyWatcher, clock serverClock, reconnects uint64) error {
-	second, check := time.NewTicker(time.Second), time.NewTicker(b.every)
+	second, check := time.NewTicker(b.every/5), time.NewTicker(b.every)
 	defer second.Stop()
 	defer check.Stop()
 	anew := make(chan error, 1)
