@@ -459,7 +459,7 @@ func TestHandlersThatGoWrong(t *testing.T) {
 		}
 		return believed(subject, h, body)
 	}
-	p := newPair(t, Options{Authenticate: auth, HeadWithin: testBeat}, func(w http.ResponseWriter, r *http.Request) {
+	p := newPair(t, Options{Authenticate: auth, HeadWithin: testBeat, AtOnce: 4}, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/panics":
 			_, _ = w.Write([]byte("half"))
@@ -588,5 +588,32 @@ func TestWhoAsksSigns(t *testing.T) {
 	a.sign = func(string, []byte) (nats.Header, error) { return nil, errors.New("no key") }
 	if _, err := (&http.Client{Transport: to}).Get("http://custos/"); err == nil || errors.Is(err, ErrInDoubt) || errors.Is(err, ErrNotThere) {
 		t.Errorf("without a signature: %v", err)
+	}
+}
+
+// TestTwoDaemonsOfOneName has one of them do what is ordered, and not both.
+func TestTwoDaemonsOfOneName(t *testing.T) {
+	var done atomic.Int64
+	order := func(http.ResponseWriter, *http.Request) { done.Add(1) }
+	p := newPair(t, Options{}, order)
+	serveOn(t, p.hub.conn(t, "b"), "b", Options{}, order)
+	for i := range int64(20) {
+		resp := p.get(t, "/")
+		_, _ = io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if done.Load() != i+1 {
+			t.Fatalf("%d orders were done %d times", i+1, done.Load())
+		}
+	}
+}
+
+// TestTheWindowIsSmallerWhereManyAsk holds what all answers together may be ahead.
+func TestTheWindowIsSmallerWhereManyAsk(t *testing.T) {
+	a := &Asker{streams: map[string]*stream{}}
+	for n := range 2 * budget {
+		if got := a.window(); got < 1 || got > window || n > 1 && got > 1 && got*int64(n) > budget {
+			t.Fatalf("of %d answers each may be %d ahead", n, got)
+		}
+		a.streams[fmt.Sprint(n)] = nil
 	}
 }

@@ -39,7 +39,7 @@ type Counts struct {
 	Answered  atomic.Int64 // whole
 	Broken    atomic.Int64 // not answered whole
 	Malformed atomic.Int64 // no question of this version
-	Refused   atomic.Int64 // Authenticate refused them
+	Refused   atomic.Int64 // Authenticate refused them, or they came again while they were answered
 	Busy      atomic.Int64 // more than AtOnce
 	Panics    atomic.Int64 // of handlers; Broken counts them too when their answer had begun
 }
@@ -129,8 +129,6 @@ func (s *server) all() []*answer {
 	return slices.Collect(maps.Values(s.answers))
 }
 
-var errStops = errors.New("it stops")
-
 // stop ends all answers, and waits for the handlers.
 func (s *server) stop() error {
 	for _, a := range s.all() {
@@ -204,24 +202,33 @@ func (s *server) begin(from string, m *nats.Msg, c call) {
 		return
 	}
 	a := newAnswer(s, from, m.Reply, c)
-	if err := s.add(a); err != nil {
-		<-s.slots
-		s.refuse(from, m.Reply, err)
+	switch s.add(a) {
+	case nil:
+		go s.run(a, m, c)
 		return
+	case errStops:
+		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s stops: nothing was done", s.host)})
+	case errTwice: // what is said to it would be taken for the answer that is being made
+		s.Counts.Refused.Add(1)
 	}
-	go s.run(a, m, c)
+	<-s.slots
 }
 
+var (
+	errStops = errors.New("it stops")
+	errTwice = errors.New("it is being answered already")
+)
+
 // add keeps an answer, so that calls find it.
-func (s *server) add(a *answer) *api.Error {
+func (s *server) add(a *answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := a.from + "." + a.id
 	switch {
 	case s.stopped:
-		return &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s stops: nothing was done", s.host)}
+		return errStops
 	case s.answers[key] != nil:
-		return &api.Error{Kind: api.Forbidden, Message: "this question is being answered already"}
+		return errTwice
 	}
 	s.answers[key] = a
 	s.running.Add(1)
