@@ -202,13 +202,13 @@ func (s *server) begin(from string, m *nats.Msg, c call) {
 		return
 	}
 	a := newAnswer(s, from, m.Reply, c)
-	switch s.add(a) {
-	case nil:
+	switch err := s.add(a); {
+	case err == nil:
 		go s.run(a, m, c)
 		return
-	case errStops:
+	case errors.Is(err, errStops):
 		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s stops: nothing was done", s.host)})
-	case errTwice: // what is said to it would be taken for the answer that is being made
+	default: // what is said to it would be taken for the answer that is being made
 		s.Counts.Refused.Add(1)
 	}
 	<-s.slots
