@@ -13,6 +13,9 @@ import (
 // another machine, which cannot see that by itself. It takes power away and gives none.
 const OnBehalf = "Custos-On-Behalf"
 
+// ForHost is the header of a request that this Custos is to hand on to another host of its hub.
+const ForHost = "Custos-Host"
+
 // PersonLooks are the paths of what changes nothing, and is shown to persons alone all the same.
 func PersonLooks() []string { return []string{"/v1/web"} }
 

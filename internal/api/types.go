@@ -63,6 +63,7 @@ func Types() map[string]any {
 		"health":        Health{},
 		"settings":      Settings{},
 		"readings":      Readings{},
+		"hub":           Hub{},
 		"receivers":     Receivers{},
 		"tried":         Tried{},
 		"then":          Then{},

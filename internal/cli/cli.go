@@ -176,6 +176,7 @@ func (a *app) root() *cobra.Command {
 		a.journalCommand(), a.reportCommand(), a.statusCommand(), a.healthCommand(), a.freezeCommand(), a.thawCommand(),
 		a.configCommand(), a.doctorCommand(), a.initCommand(), a.setupCommand(), a.schemaCommand(), a.versionCommand(),
 		a.upCommand(), a.engineProxyCommand(), a.bridgeCommand(), a.downCommand(), a.webCommand(), a.serviceCommand(), a.upgradeCommand(), a.uninstallCommand())
+	root.AddCommand(a.hubCommands()...)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON instead of words")
 	root.PersistentFlags().StringVar(&a.file, "config", "", "configuration `FILE` (default ~/.config/custos/custos.toml)")
 	a.mayGoElsewhere(root)

@@ -18,7 +18,9 @@ type Config struct {
 	Found bool   // whether File exists
 	Text  []byte // the whole file: rules and kinds read their own tables from it
 	Kinds []KindFile
-	Home  string // the home everything stays below unless configured
+	// Joined is which hub this host has joined, and with which others; nil: none.
+	Joined []byte
+	Home   string // the home everything stays below unless configured
 
 	Mode        string        // how far Custos may go: observe, ask or auto
 	StateDir    string        // database, freeze file, backups
@@ -62,6 +64,14 @@ var ownTables = []string{"rule", "kind"}
 // Load reads the configuration. Every mistake of the file is in the error, one
 // a line, in the order of the file.
 func Load(o Options) (Config, error) {
+	c, err := loadFile(o)
+	if err == nil {
+		c.Joined = Joined(c.StateDir)
+	}
+	return c, err
+}
+
+func loadFile(o Options) (Config, error) {
 	o = o.filled()
 	c, err := defaults(o)
 	if err != nil {
@@ -130,7 +140,7 @@ func defaults(o Options) (Config, error) {
 
 // Said is all that Load read, as one text: nothing was changed where it is the same.
 func (c Config) Said() []byte {
-	all := slices.Clone(c.Text)
+	all := append(slices.Clone(c.Text), c.Joined...)
 	for _, f := range c.Kinds {
 		all = fmt.Appendf(all, "\x00%s\x00%s\x00%v", f.Path, f.Text, f.Err)
 	}

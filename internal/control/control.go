@@ -88,6 +88,7 @@ type Control struct {
 	Teller     view.Teller
 	Settings   Settings
 	Readings   Readings
+	Hub        func(context.Context) api.Hub                       // how this host stands with others
 	Configured bool                                                // there is a custos.toml; only hints depend on it
 	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
 	Rules      Rules                                               // those in force; nil: any name is taken for one

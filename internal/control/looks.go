@@ -36,6 +36,7 @@ func looks() []Noun {
 		get("health", (*Control).health),
 		get("settings", (*Control).settings),
 		get("readings", (*Control).readings),
+		get("hub", func(c *Control, ctx context.Context, _ Call) (any, error) { return c.Hub(ctx), nil }),
 		get("then", (*Control).then),
 	}
 }

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
+	"net/http"
 
+	"custos/internal/api"
 	"custos/internal/catalog"
 	"custos/internal/config"
 	"custos/internal/fleet"
 	"custos/internal/hub/member"
+	"custos/internal/server"
+	"custos/internal/view"
 )
-
-// JoinedHub is the folder in which lies which hub this host has joined.
-func JoinedHub(cfg config.Config) string { return filepath.Join(cfg.StateDir, "hub") }
 
 // readHub makes the host's part in a hub; nil where it shares nothing.
 func (s *system) readHub(cfg config.Config) (*member.Member, error) {
@@ -22,10 +22,19 @@ func (s *system) readHub(cfg config.Config) (*member.Member, error) {
 		return nil, err
 	}
 	m, err := member.Open(member.Options{
-		Place: member.Place{Joined: JoinedHub(cfg), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
+		Place: member.Place{Joined: cfg.HubDir(), Hosts: cfg.HubHosts(), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
 		Epochs: s.epochs, Learn: s.sawEpoch, Changed: func(what string) { s.wake(what) }, Log: s.o.Log,
+		Answer: func(from string) http.Handler { return server.GuardHub(from, h.Remote == catalog.RemoteAct, s.api) },
 	})
 	return m, cfg.Misread("hub", err)
+}
+
+// toHost is the way to another host of the hub.
+func (s *system) toHost(host string) (http.RoundTripper, error) {
+	if s.member == nil {
+		return nil, &api.Error{Kind: api.NotFound, Message: "cannot find host " + fleet.Line(host, 80) + ": this host has joined no hub", Hint: "custos help hosts.md"}
+	}
+	return s.member.To(host)
 }
 
 func (s *system) epochs(ctx context.Context) (map[string]uint64, error) {
@@ -74,4 +83,13 @@ func (s *system) lapsed(f fleet.Fence, fresh bool) string {
 		return "other hosts shared it when it was planned, and this one shares nothing now"
 	}
 	return s.member.Lapsed(f, fresh)
+}
+
+// hubStatus is how this host stands with others.
+func (s *system) hubStatus(context.Context) api.Hub {
+	if s.member == nil {
+		return view.Hub(fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusAbsent}}, nil, "")
+	}
+	h, _ := catalog.ReadHub(s.cfg) // it was read before
+	return view.Hub(s.member.Seen(s.world.Now()), s.member.Names(), string(h.Remote))
 }

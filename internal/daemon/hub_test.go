@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"custos/internal/daemon"
 	"custos/internal/hub/hubtest"
 	"custos/internal/sys/forgetest"
 )
@@ -116,7 +115,7 @@ attempts = "20 in 1h"
 func (f *sharedForge) host(t *testing.T, hub *hubtest.Cluster, name, url string) *town {
 	t.Helper()
 	w := foundBeside(t, strings.ReplaceAll(fmt.Sprintf(sharedRules, url, f.token), "NAME", name+"-shop"))
-	if err := hub.Join(t, name).Save(daemon.JoinedHub(w.cfg)); err != nil {
+	if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
 		t.Fatal(err)
 	}
 	w.start()

@@ -124,7 +124,7 @@ func (s *system) newReloader() *reloader {
 			}
 			with := o
 			with.ReadFile = func(string) ([]byte, error) { return text, nil }
-			return config.Config{Text: text, Kinds: config.KindFiles(o.File)}.Said(), func() (config.Config, error) { return config.Load(with) }
+			return config.Config{Text: text, Kinds: config.KindFiles(o.File), Joined: config.Joined(s.cfg.StateDir)}.Said(), func() (config.Config, error) { return config.Load(with) }
 		},
 		try: func(cfg config.Config) error {
 			_, err := build(cfg, s.o, as{what: onewriter.Daemon, every: cfg.PatrolEvery, tell: s.o.Stderr})

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,6 +55,7 @@ type system struct {
 	ops          *journal.Ops // nil: the journal is committed nowhere
 	gauges       *gauges
 	published    server.Published
+	api          http.Handler           // the whole API, once the daemon serves it
 	member       *member.Member         // this host's part in a hub; nil where it shares nothing
 	hooked       server.WebhookListener // where webhooks are received
 	board        *observe.Board
@@ -241,7 +241,7 @@ func (s *system) handler(ctx context.Context, down func()) http.Handler {
 		Cycle: cycle{s}, Explainer: reader{s.world.Kinds, s.world.KindsAside},
 		Now: s.world.Now, Down: down, Become: s.goOn, InProcess: down == nil, Log: s.o.Log, AgentOf: s.agentOf,
 		HookFiles: hookFiles{s}, Hooks: s.hookReceiver, Whose: s.hookReceiver.whose, Changes: s.changes,
-		Control: s.control(down != nil), Metrics: s.metricsPage(),
+		Control: s.control(down != nil), Metrics: s.metricsPage(), Hub: s.toHost,
 	})
 }
 
@@ -254,7 +254,7 @@ func (s *system) control(watched bool) *control.Control {
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Posts: postPort{s}, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Turned: orderPort{s}.Turned, Agents: agentPort{s}, Asks: askPort{s}, Web: s.page, Typing: s.page.live.Typing, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, MoreMayBe: s.moreMayBe, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
-		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Settings: s.settingsShown, Readings: s.readings, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
+		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Settings: s.settingsShown, Readings: s.readings, Hub: s.hubStatus, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}
 }
@@ -287,4 +287,4 @@ func (s *system) handOff(keep bool) (*onewriter.Lock, error) {
 }
 
 // Socket is the path of the daemon's unix socket.
-func Socket(cfg config.Config) string { return filepath.Join(cfg.RuntimeDir, "custos.sock") }
+func Socket(cfg config.Config) string { return cfg.Socket() }

@@ -122,6 +122,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 	parts.Go(func() { s.serveMetrics(ctx) })
 	parts.Go(func() { s.hearWebhooks(ctx) })
 	api := s.handler(ctx, down)
+	s.api = api
 	parts.Go(func() { s.page.run(ctx, api) })
 	parts.Go(func() { s.publish(ctx, api) })
 	parts.Go(func() { s.takePart(ctx) })

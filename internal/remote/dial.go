@@ -43,6 +43,9 @@ type WhoAsks func(context.Context) (agent string, err error)
 // anyone may look at. Before anything else is asked for it is found out here who asks, which that machine cannot see: an
 // agent is said to be one, and nothing is asked for by whoever cannot be shown to be none.
 func (h Host) Client(who WhoAsks) *api.Client {
+	if h.Hub != "" {
+		return h.throughHub()
+	}
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			c, err := h.dial(ctx)
@@ -147,6 +150,9 @@ var plainName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.:@/+-]*$`)
 // Attach is the command that shows the terminal of an agent there. The shell of that machine
 // reads the name: one that it could take for something else is an error, of bad input.
 func (h Host) Attach(agent string) ([]string, error) {
+	if h.Hub != "" {
+		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %s on host %s: no terminal comes over a hub; with ssh in a section [host.%s] it does", agent, h.Name, h.Name), Hint: "custos peek " + h.Name + "/" + agent}
+	}
 	if h.Socket != "" {
 		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %s on host %s: it is another container's, of which only what is published is seen; there it is: %s", agent, h.Name, api.Typed("docker", "exec", "-it", "CONTAINER", "custos", "attach", agent))}
 	}
@@ -199,6 +205,9 @@ func (h Host) unreachable(why string) error {
 
 // Way is the command with which a person looks at a machine that was not reached.
 func (h Host) Way() string {
+	if h.Hub != "" {
+		return "custos hub status"
+	}
 	if h.Socket != "" {
 		return "custos help hosts.md"
 	}
@@ -207,7 +216,7 @@ func (h Host) Way() string {
 
 // up is the one that starts a daemon there.
 func (h Host) up() string {
-	if h.Socket != "" {
+	if h.Socket != "" || h.Hub != "" {
 		return h.Way()
 	}
 	return api.Typed("ssh", h.SSH, h.Program, "up")

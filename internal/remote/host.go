@@ -22,6 +22,7 @@ type Host struct {
 	Program string // custos there
 	Socket  string // instead: where it publishes what it sees
 	Token   string // the file that holds what has to be shown there
+	Hub     string // instead: the socket of this machine's daemon, which asks it over the hub that both have joined
 }
 
 type section struct {
@@ -49,8 +50,20 @@ func (s section) host(cfg config.Config, name string) (h Host, err error) {
 // Section is the name of the sections that tell of hosts.
 const Section = "host"
 
-// Hosts reads the sections [host.NAME], in the order of their names.
-func Hosts(cfg config.Config) (out []Host, err error) {
+// Hosts are those of the sections [host.NAME] and those of the hub, in the order of their names. Of a
+// name that both have the section counts.
+func Hosts(cfg config.Config) ([]Host, error) {
+	out, err := sections(cfg)
+	for _, name := range joined(cfg) {
+		if !slices.ContainsFunc(out, func(h Host) bool { return h.Name == name }) {
+			out = append(out, Host{Name: name, Hub: cfg.Socket()})
+		}
+	}
+	slices.SortFunc(out, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
+	return out, err
+}
+
+func sections(cfg config.Config) (out []Host, err error) {
 	given := map[string]section{}
 	if err := cfg.Named(Section, &given); err != nil {
 		return nil, err
@@ -76,7 +89,7 @@ func (h Host) check() error {
 	switch {
 	case !hostName.MatchString(h.Name):
 		return errors.New("its name may have letters, digits, and . _ -, 64 at most: it is a word of commands")
-	case h.Socket != "":
+	case h.Socket != "", h.Hub != "":
 		return nil
 	case h.SSH == "":
 		return errors.New(`ssh: say where ssh goes, like "box1" or "ann@box1"`)

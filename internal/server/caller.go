@@ -26,10 +26,15 @@ type Caller struct {
 	Person bool
 	// Behalf is the agent of another machine that asks through the caller; "" for none.
 	Behalf string
+	// From is the host of the hub at which the person sits; "" for this one.
+	From string
 }
 
-// Name is the caller's user name, for the record.
+// Name is the caller's user name, for the record; of who sits at another host, that.
 func (c Caller) Name() string {
+	if c.From != "" {
+		return "person@" + c.From
+	}
 	if u, err := user.LookupId(strconv.Itoa(c.UID)); err == nil {
 		return u.Username
 	}

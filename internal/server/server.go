@@ -43,6 +43,8 @@ type Options struct {
 	// AgentOf names the agent a caller belongs to, "" for a person. An error
 	// means that it is not known, which counts as an agent. Nil: no caller is one.
 	AgentOf func(ctx context.Context, c Caller) (string, error)
+	// Hub is the way to another host of the hub; nil: none was joined.
+	Hub func(host string) (http.RoundTripper, error)
 	// InProcess says that the handler is called by this very process: the
 	// caller is then the process itself.
 	InProcess bool
@@ -67,6 +69,9 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find %s %s: there is no such route", r.Method, r.URL.Path)})
 	})
+	if o.Hub != nil {
+		return s.forward(o.Hub, mux)
+	}
 	return mux
 }
 

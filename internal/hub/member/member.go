@@ -1,6 +1,6 @@
-// Package member is a host's part in a hub: its connection, the leases that it holds there, and
-// what it knows of the others. Where several Custos of one machine share things and there is no
-// hub, leases lie in a file that all of them have, and nothing else is shared.
+// Package member is a host's part in a hub: its connection, the leases that it holds there, what it
+// tells the others and what it knows of them. Where several Custos of one machine share things and
+// there is no hub, leases lie in a file that all of them have, and nothing else is shared.
 package member
 
 import (
@@ -11,24 +11,22 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
+	"slices"
 	"sync"
 	"time"
 
-	natsclient "github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"custos/internal/fleet"
 	"custos/internal/hub/credential"
-	"custos/internal/hub/wire"
 	"custos/internal/lease"
 	"custos/internal/lease/hold"
 	"custos/internal/lease/local"
-	"custos/internal/lease/nats"
 )
 
 // Place is where a host shares things with others.
 type Place struct {
 	Joined string // the folder in which lies what was joined; there is none: no hub was joined
+	Hosts  string // the file beside it that names the other hosts, for commands
 	File   string // instead of a hub: the file of leases that Custos of this machine share; "" for none
 	Host   string // by which name, beside a file
 }
@@ -43,7 +41,9 @@ type Options struct {
 	Learn  func(ctx context.Context, key string, epoch uint64) error
 	// Changed is told, with what, that what is known of the hub is other than before.
 	Changed func(what string)
-	Log     *slog.Logger
+	// Answer is what is asked of this host by another one; nil: nothing may be asked.
+	Answer func(from string) http.Handler
+	Log    *slog.Logger
 }
 
 // Member is a host's part in a hub. It is safe for concurrent use.
@@ -54,8 +54,8 @@ type Member struct {
 
 	mu     sync.Mutex
 	leases *hold.Leases // nil until it runs
-	conn   *natsclient.Conn
-	cut    string // why there is no connection; "" while there is one
+	link   *link        // with the hub; nil until it runs, and beside a file
+	cut    string       // why there is no connection; "" while there is one
 }
 
 const ttl = time.Duration(fleet.LeaseTime)
@@ -90,62 +90,55 @@ func newRun() string {
 
 // Run takes part until ctx ends.
 func (m *Member) Run(ctx context.Context) error {
-	store, end, err := m.store()
+	store, run, err := m.open()
 	if err != nil {
 		return err
 	}
-	defer end()
 	known, err := m.o.Epochs(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, run(canceled()))
 	}
 	l := hold.New(hold.Options{Store: store, Me: m.me, TTL: ttl, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
 		Changed: func() { m.o.Changed("who holds a lease") }}, known)
 	m.mu.Lock()
 	m.leases = l
 	m.mu.Unlock()
-	defer func() { m.mu.Lock(); m.leases = nil; m.mu.Unlock() }()
+	linked, unlink := context.WithCancel(context.WithoutCancel(ctx)) // leases are given back before it ends
+	var parts sync.WaitGroup
+	var failed error
+	parts.Go(func() { failed = run(linked) })
 	l.Run(ctx)
-	return nil
+	m.mu.Lock()
+	m.leases, m.link = nil, nil
+	m.mu.Unlock()
+	unlink()
+	parts.Wait()
+	return failed
 }
 
-// store is where leases are kept, and how to leave it.
-func (m *Member) store() (lease.Store, func(), error) {
-	if m.o.File != "" {
-		s, err := local.Open(m.o.File, local.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn})
-		if err != nil {
-			return nil, nil, err
-		}
-		m.changed("")
-		return s, func() { _ = s.Close() }, nil
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// open is where leases are kept, and what else is to run until it ends, and closes all then.
+func (m *Member) open() (lease.Store, func(context.Context) error, error) {
+	if m.o.File == "" {
+		return m.connect()
 	}
-	nc, err := wire.Connect(m.joined, wire.Options{Name: "custos " + m.o.Version, OnChange: m.heard})
+	s, err := local.Open(m.o.File, local.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn})
 	if err != nil {
 		return nil, nil, err
 	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		nc.Close()
-		return nil, nil, err
-	}
-	return nats.New(js, nats.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn}), nc.Close, nil
+	m.reached("")
+	return s, func(ctx context.Context) error { <-ctx.Done(); return s.Close() }, nil
 }
 
 func (m *Member) warn(err error) { m.o.Log.Error("A lease of the hub is set aside", "err", err) }
 
-// heard is told of the connection.
-func (m *Member) heard(c wire.Change) {
-	switch {
-	case c.Connected:
-		m.changed("")
-	case c.Err != nil:
-		m.changed("the hub is not reached: " + fleet.Line(fleet.Redact(c.Err.Error()), 200))
-	default:
-		m.changed("the hub is not reached")
-	}
-}
-
-func (m *Member) changed(cut string) {
+// reached notes why the hub is not reached; "" when it is.
+func (m *Member) reached(cut string) {
 	m.mu.Lock()
 	is := m.cut == cut
 	m.cut = cut
@@ -157,21 +150,21 @@ func (m *Member) changed(cut string) {
 
 // Want has the leases of keys be got, and kept for a while.
 func (m *Member) Want(keys ...string) {
-	if l, _ := m.now(); l != nil {
+	if l, _, _ := m.now(); l != nil {
 		l.Want(keys...)
 	}
 }
 
-func (m *Member) now() (*hold.Leases, string) {
+func (m *Member) now() (*hold.Leases, *link, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.leases, m.cut
+	return m.leases, m.link, m.cut
 }
 
 // Seen is the hub as it is known at this moment. Where it is not reached, nothing of it is known.
 func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	out := fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK, At: at, Probe: "hub"}, Value: fleet.Hub{Host: m.me.Host}}
-	l, cut := m.now()
+	l, k, cut := m.now()
 	if l == nil {
 		out.Blind("no daemon keeps its leases")
 		return out
@@ -185,27 +178,34 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 		return out
 	}
 	for _, s := range all {
-		out.Value.Leases = append(out.Value.Leases, fleet.Lease{Key: s.Key, Mine: s.Mine, Epoch: s.Epoch, Left: fleet.Duration(s.Left), Holder: s.Holder, Why: fleet.Line(fleet.Redact(s.Why), 200)})
-		if s.Key == keyWatch {
-			out.Value.Watches = s.Holder
-		}
+		out.Value.Leases = append(out.Value.Leases, leaseOf(s))
+	}
+	i := slices.IndexFunc(all, func(s lease.Standing) bool { return s.Key == keyWatch })
+	if i >= 0 {
+		out.Value.Watches = all[i].Holder
+	}
+	if k != nil && i >= 0 && all[i].Mine {
+		out.Value.Peers = k.peers()
 	}
 	return out
+}
+
+func leaseOf(s lease.Standing) fleet.Lease {
+	return fleet.Lease{Key: s.Key, Mine: s.Mine, Epoch: s.Epoch, Left: fleet.Duration(s.Left), Holder: s.Holder, Why: fleet.Line(fleet.Redact(s.Why), 200)}
 }
 
 // Lapsed says why nothing may be done by a lease any more, at this very moment; "" while it may.
 // fresh: two thirds of its time must be left.
 func (m *Member) Lapsed(f fleet.Fence, fresh bool) string {
-	l, _ := m.now()
+	l, _, _ := m.now()
 	if l == nil {
 		return "other hosts share it, and no leases are kept any more"
 	}
 	s := l.At(f.Key)
-	is := fleet.Lease{Key: s.Key, Mine: s.Mine, Left: fleet.Duration(s.Left)}
 	switch {
 	case s.Mine && s.Epoch != f.Epoch:
 		return fmt.Sprintf("other hosts share it: its lease was of epoch %d, and is of %d now", f.Epoch, s.Epoch)
-	case s.Mine && fresh && !is.Enough():
+	case s.Mine && fresh && !leaseOf(s).Enough():
 		return "other hosts share it, and too little is left of its lease"
 	case s.Mine:
 		return ""

@@ -158,3 +158,8 @@ const (
 	Unknown     = "unknown"
 	Unavailable = "unavailable" // no quorum, no space, …: nothing was done, or it is not known
 )
+
+// Names are the other hosts of a hub, as a host keeps them where its commands find them.
+type Names struct {
+	Hosts []string `json:"hosts"`
+}

@@ -1,0 +1,36 @@
+package api
+
+import "context"
+
+// Hub is how this host stands with others: what it shares, and which hosts there are.
+type Hub struct {
+	Host   string     `json:"host"`             // its name there; empty: it shares nothing
+	Status string     `json:"status"`           // ok, unknown or absent
+	Why    string     `json:"why,omitempty"`    // why it is not ok
+	Looks  string     `json:"looks,omitempty"`  // the host that looks after all, and tells of those that are silent; empty: not known
+	Remote string     `json:"remote,omitempty"` // what people at other hosts may do here: view or act
+	Hosts  []HubHost  `json:"hosts"`            // the others
+	Leases []HubLease `json:"leases"`           // what this host wants, or holds
+	Next   []Hint     `json:"next"`
+}
+
+// HubHost is another host of the hub.
+type HubHost struct {
+	Name    string `json:"name"`
+	State   string `json:"state"` // tells, silent, or unknown where this host does not look after it
+	Silent  string `json:"silent,omitempty"`
+	Doubled bool   `json:"doubled,omitempty"` // two daemons tell under its name
+}
+
+// HubLease is how this host stands with something that several share.
+type HubLease struct {
+	Key    string `json:"key"`
+	Mine   bool   `json:"mine"`
+	Holder string `json:"holder,omitempty"` // the host that holds it; empty: nobody, or not known
+	Epoch  uint64 `json:"epoch,omitempty"`
+	Left   string `json:"left,omitempty"` // for which this host may still rely on it
+	Why    string `json:"why,omitempty"`  // why that could not be asked last
+}
+
+// Hub returns how this host stands with others.
+func (c *Client) Hub(ctx context.Context) (Hub, error) { return get[Hub](ctx, c, "/v1/hub") }

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"custos/internal/api"
+	"custos/internal/hub/command"
+)
+
+// hubCommands are custos hub and custos join.
+func (a *app) hubCommands() []*cobra.Command {
+	list := command.New(command.Surroundings{
+		Hub: func() (string, error) {
+			conf, err := a.config()
+			return filepath.Join(conf.Home, "custos-hub"), err
+		},
+		Joined: func() (string, error) { conf, err := a.config(); return conf.HubDir(), err },
+		Now:    time.Now, In: os.Stdin, Show: a.showLines, Doing: func(what string) func() { return a.progress(what).end },
+	})
+	for _, c := range list {
+		if c.Name() == "hub" {
+			c.AddCommand(a.hubStatus())
+		}
+	}
+	return list
+}
+
+func (a *app) hubStatus() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "How this host stands with the others: who there is, and who holds what is shared",
+		Long: `status shows the other hosts of the hub, and the leases of what several hosts share. Which
+hosts are silent is known by the one that looks after all; status there shows it. Where the
+hub is not reached the command ends with exit code 3: nothing that is shared is acted on then.`,
+		Example: "  custos hub status",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Hub, error) { return c.Hub(ctx) }, writeHub)
+			return unlessKnown(v.Why, err)
+		},
+	}
+}
+
+func writeHub(p *page, v api.Hub) {
+	switch {
+	case v.Host == "" && v.Status == "absent":
+		p.text(0, "This host shares nothing with others. A hub is made by custos hub init, and joined by custos join.")
+		return
+	case v.Why != "":
+		p.text(0, "This is host "+flat(v.Host)+". What it shares is not acted on now: "+flat(v.Why)+".")
+	default:
+		p.text(0, "This is host "+flat(v.Host)+". People at other hosts may "+map[string]string{"act": "look and order here.", "view": "look here, and order nothing."}[v.Remote])
+	}
+	writeHubHosts(p, v)
+	rows := make([][]string, 0, len(v.Leases))
+	for _, l := range v.Leases {
+		holder := flat(l.Holder)
+		if l.Mine {
+			holder = "this host, " + l.Left + " left"
+		} else if holder == "" {
+			holder = "nobody, or not known"
+		}
+		rows = append(rows, []string{flat(l.Key), holder, flat(l.Why)})
+	}
+	if len(rows) > 0 {
+		p.table([]column{{head: "SHARED", shorten: middle}, {head: "HELD BY"}, {head: "", shorten: cut}}, rows)
+	}
+	p.next(v.Next)
+}
+
+func writeHubHosts(p *page, v api.Hub) {
+	rows := make([][]string, 0, len(v.Hosts))
+	for _, h := range v.Hosts {
+		state := h.State
+		switch {
+		case h.State == "silent":
+			state = "silent for " + h.Silent
+		case h.State == "unknown" && v.Looks != "" && v.Looks != v.Host:
+			state = "not known here: " + flat(v.Looks) + " looks after all"
+		case h.Doubled:
+			state += ", from two daemons"
+		}
+		rows = append(rows, []string{flat(h.Name), state})
+	}
+	if len(rows) > 0 {
+		p.table([]column{{head: "HOST"}, {head: "STATE", shorten: cut}}, rows)
+	}
+}

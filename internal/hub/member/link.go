@@ -1,0 +1,321 @@
+package member
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	natsclient "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/hub/ask"
+	"custos/internal/hub/credential"
+	"custos/internal/hub/protocol"
+	"custos/internal/hub/rows"
+	"custos/internal/hub/wire"
+	"custos/internal/lease"
+	"custos/internal/lease/nats"
+)
+
+// link is what goes over the connection with a hub, beside leases.
+type link struct {
+	m     *Member
+	nc    *natsclient.Conn
+	js    jetstream.JetStream
+	asker *ask.Asker
+	board *rows.Board
+	seal  *seal
+
+	mu    sync.Mutex
+	hosts map[string]protocol.Host // who has joined, by name
+}
+
+// connect opens the connection with the hub.
+func (m *Member) connect() (lease.Store, func(context.Context) error, error) {
+	nc, err := wire.Connect(m.joined, wire.Options{Name: "custos " + m.o.Version, OnChange: m.heard})
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := m.newLink(nc)
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
+	}
+	m.mu.Lock()
+	m.link = k
+	m.mu.Unlock()
+	return nats.New(k.js, nats.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn}), k.run, nil
+}
+
+func (m *Member) newLink(nc *natsclient.Conn) (k *link, err error) {
+	k = &link{m: m, nc: nc, hosts: map[string]protocol.Host{}}
+	if k.js, err = jetstream.New(nc); err != nil {
+		return nil, err
+	}
+	if k.seal, err = newSeal(m.joined, k.isRevoked); err != nil {
+		return nil, err
+	}
+	if k.asker, err = ask.NewAsker(nc, m.me.Host, ask.AskerOptions{Sign: k.seal.sign}); err != nil {
+		return nil, err
+	}
+	k.board, err = rows.NewBoard(k.js, rows.BoardOptions{Now: func() time.Duration { return time.Duration(m.o.Now().Up) },
+		Changed: func() { m.o.Changed("another host") }, Log: m.o.Log})
+	return k, err
+}
+
+// heard is told of the connection.
+func (m *Member) heard(c wire.Change) {
+	switch {
+	case c.Connected:
+		m.reached("")
+	case c.Err != nil:
+		m.reached("the hub is not reached: " + fleet.Line(fleet.Redact(c.Err.Error()), 200))
+	default:
+		m.reached("the hub is not reached")
+	}
+}
+
+// run goes on until ctx ends, and closes the connection.
+func (k *link) run(ctx context.Context) error {
+	defer k.nc.Close()
+	p, err := rows.NewPublisher(k.js, rows.PublisherOptions{Host: k.m.me.Host, Run: k.m.me.Run, Log: k.m.o.Log})
+	if err != nil {
+		return err
+	}
+	about, _ := json.Marshal(self{Version: k.m.o.Version}) // a text
+	p.Set(map[string][]byte{selfRow: about})
+	var parts sync.WaitGroup
+	parts.Go(func() { p.Run(ctx) })
+	parts.Go(func() { k.follow(ctx) })
+	parts.Go(func() { k.lookAfter(ctx) })
+	if k.m.o.Answer != nil {
+		parts.Go(func() { k.serve(ctx) })
+	}
+	parts.Wait()
+	return k.asker.Close()
+}
+
+// self is the row self.custos of a host.
+type self struct {
+	Version string `json:"version"`
+}
+
+const selfRow = "self.custos"
+
+// again is after which something of the hub is tried again.
+const again = 2 * time.Second
+
+// serve answers what other hosts ask.
+func (k *link) serve(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := ask.Serve(ctx, k.nc, k.m.me.Host, k.m.o.Answer, ask.Options{Authenticate: k.seal.who, Log: k.m.o.Log})
+		if ctx.Err() != nil {
+			return
+		}
+		k.m.o.Log.Warn("Cannot answer other hosts", "err", err)
+		rest(ctx, again)
+	}
+}
+
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// lookAfter wants to be the host that looks after the others, and does while it is.
+func (k *link) lookAfter(ctx context.Context) {
+	var stop context.CancelFunc
+	var looks sync.WaitGroup
+	defer looks.Wait()
+	for ctx.Err() == nil {
+		k.m.Want(keyWatch)
+		l, _, _ := k.m.now()
+		is := l != nil && l.At(keyWatch).Mine
+		switch {
+		case is && stop == nil:
+			var looking context.Context
+			looking, stop = context.WithCancel(ctx)
+			looks.Go(func() { k.board.Watch(looking, rows.Heads) })
+		case !is && stop != nil:
+			stop()
+			looks.Wait()
+			stop = nil
+		}
+		rest(ctx, again)
+	}
+	if stop != nil {
+		stop()
+	}
+}
+
+// peers are the other hosts, as they were heard. Of one that has joined and was never heard it is not known
+// whether it is silent: its daemon may never have run.
+func (k *link) peers() (out []fleet.Peer) {
+	seen := k.board.Snapshot()
+	for _, name := range k.names() {
+		p := fleet.Peer{Name: name, Silent: fleet.Unknown[fleet.Duration]("it was never heard")}
+		if i := slices.IndexFunc(seen.Hosts, func(h rows.Host) bool { return h.Name == name }); i >= 0 {
+			p = peer(seen.Hosts[i])
+		}
+		if seen.Blind != "" || !seen.Whole {
+			p.Silent = fleet.Unknown[fleet.Duration]("hosts are not heard now: " + fleet.Line(seen.Blind, 200))
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func peer(h rows.Host) fleet.Peer {
+	p := fleet.Peer{Name: h.Name, Doubled: h.Doubled, Silent: fleet.Known(fleet.Duration(0))}
+	switch {
+	case h.Run == "":
+		p.Silent = fleet.Unknown[fleet.Duration]("it was never heard")
+	case h.Silent:
+		p.Silent = fleet.Known(fleet.Duration(h.Age.Truncate(time.Second)))
+	}
+	return p
+}
+
+// names are those of the other hosts that are not revoked.
+func (k *link) names() (out []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for name, h := range k.hosts {
+		if name != k.m.me.Host && h.Revoked.IsZero() {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isRevoked says whether the key of a host may not be used any more, by what the hub says of hosts.
+func (k *link) isRevoked(key string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, h := range k.hosts {
+		if h.Key == key {
+			return h.IsRevoked(key)
+		}
+		if slices.Contains(h.Former, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow hears which hosts there are.
+func (k *link) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := k.followOnce(ctx); err != nil && ctx.Err() == nil {
+			k.m.o.Log.Debug("the hosts of the hub are not told", "err", err)
+		}
+		rest(ctx, again)
+	}
+}
+
+func (k *link) followOnce(ctx context.Context) error {
+	bucket, err := k.js.KeyValue(ctx, protocol.Hosts)
+	if err != nil {
+		return err
+	}
+	w, err := bucket.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Stop() }()
+	all := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e, open := <-w.Updates():
+			if !open {
+				return errors.New("it has ended")
+			}
+			if e == nil {
+				all = true
+			} else {
+				k.host(e)
+			}
+			if all {
+				k.keep(k.names())
+			}
+		}
+	}
+}
+
+// keep writes down the names of the other hosts, where they are others than before.
+func (k *link) keep(names []string) {
+	text, _ := json.Marshal(protocol.Names{Hosts: names}) // strings
+	if was, err := os.ReadFile(k.m.o.Place.Hosts); err == nil && bytes.Equal(was, text) {
+		return
+	}
+	if err := credential.WriteSecret(k.m.o.Place.Hosts, text); err != nil {
+		k.m.o.Log.Warn("Cannot keep the names of the hosts of the hub", "err", err)
+	}
+}
+
+// host takes one row of the hosts of the hub; one that cannot be read is set aside.
+func (k *link) host(e jetstream.KeyValueEntry) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var h protocol.Host
+	switch err := json.Unmarshal(e.Value(), &h); {
+	case e.Operation() != jetstream.KeyValuePut:
+		delete(k.hosts, e.Key())
+	case err != nil || h.Name != e.Key() || protocol.CheckHost(h.Name) != nil:
+		k.m.o.Log.Error("A host of the hub is set aside: what is kept of it cannot be read", "host", fleet.Line(e.Key(), 80))
+	default:
+		k.hosts[h.Name] = h
+	}
+}
+
+// Names are those of the other hosts of the hub, as far as they are known.
+func (m *Member) Names() []string {
+	if _, k, _ := m.now(); k != nil {
+		return k.names()
+	}
+	return nil
+}
+
+// To is the way to another host of the hub.
+func (m *Member) To(host string) (http.RoundTripper, error) {
+	_, k, cut := m.now()
+	switch {
+	case k == nil:
+		return nil, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("cannot reach host %s: this host is at no hub now", host), Hint: "custos hub status"}
+	case !slices.Contains(k.names(), host) && cut == "":
+		return nil, &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("cannot find host %q: it has not joined the hub; these have: %s", fleet.Line(host, 80), strings.Join(k.names(), ", ")), Hint: "custos hub status"}
+	}
+	t, err := k.asker.To(host)
+	if err != nil {
+		return nil, err
+	}
+	return doubting{t}, nil
+}
+
+// doubting says in the words of the API that what was asked may have been done.
+type doubting struct{ http.RoundTripper }
+
+func (d doubting) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := d.RoundTripper.RoundTrip(req)
+	if errors.Is(err, ask.ErrInDoubt) {
+		err = &api.Error{Kind: api.Lost, Message: err.Error()}
+	}
+	return resp, err
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+
+	"custos/internal/api"
+)
+
+// ordered are what people at other hosts may do where a host lets them act: what is said of agents and
+// of alerts, which this host's own guards judge. What changes its configuration, what it trusts,
+// its daemon or its records is done on it.
+var ordered = regexp.MustCompile(`^/v1/(orders|orders/[^/]+/cancel|alerts/[^/]+/(ack|approve|deny))$`)
+
+// GuardHub lets through to h what a host of the hub may ask here: looks, and where acts is true
+// what a person there orders. Which host asks is known; who asks there has been found out there, and an
+// agent is said to be one.
+func GuardHub(from string, acts bool, h http.Handler) http.Handler {
+	refuse := func(w http.ResponseWriter, req *http.Request, why string) {
+		(&server{}).fail(w, req, &api.Error{Kind: api.Forbidden, Message: why, Hint: "custos help hosts.md"})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		behalf, c := req.Header.Get(api.OnBehalf), Caller{UID: os.Getuid(), From: from}
+		looks := req.Method == http.MethodGet
+		switch {
+		case looks && !acts:
+			behalf = "an unknown asker at host " + from
+		case looks || acts && ordered.MatchString(req.URL.Path):
+			c.Person = behalf == ""
+		case acts:
+			refuse(w, req, "cannot do this from another host: it is done on the host itself")
+			return
+		default:
+			refuse(w, req, `cannot do this from another host: this one only lets itself be looked at (remote = "view" in [hub] of its custos.toml)`)
+			return
+		}
+		req = req.Clone(WithCaller(req.Context(), c))
+		req.Header.Del(api.ForHost) // what is asked here is not asked of a third one
+		if req.Header.Del(api.OnBehalf); behalf != "" {
+			req.Header.Set(api.OnBehalf, behalf)
+		}
+		h.ServeHTTP(w, req)
+	})
+}
+
+// forward hands what is asked for another host of the hub on to it (api.ForHost), and all else to h. Who
+// asks is found out here, which that host cannot see: of an agent it is said, and what takes a person is not
+// handed on of whom it cannot be shown that they are none.
+func (s *server) forward(to func(host string) (http.RoundTripper, error), h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		host := req.Header.Get(api.ForHost)
+		if host == "" {
+			h.ServeHTTP(w, req)
+			return
+		}
+		way, err := to(host)
+		if err == nil {
+			err = s.onBehalf(req)
+		}
+		if err != nil {
+			s.fail(w, req, err)
+			return
+		}
+		s.proxy(way).ServeHTTP(w, req)
+	})
+}
+
+// onBehalf says in a request which agent makes it.
+func (s *server) onBehalf(req *http.Request) error {
+	c, err := s.admit(req, anyone)
+	if err != nil || c.Behalf != "" {
+		return err
+	}
+	if req.Method == http.MethodGet && !slices.Contains(api.PersonLooks(), req.URL.Path) {
+		return nil
+	}
+	agent, err := s.agentOf(req.Context(), c)
+	if err != nil {
+		return barred(c, "", err)
+	}
+	if agent != "" {
+		req.Header.Set(api.OnBehalf, agent)
+	}
+	return nil
+}
+
+func (s *server) proxy(way http.RoundTripper) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: "custos"})
+			r.Out.Header.Del(api.ForHost)
+		},
+		Transport: way, FlushInterval: -1,
+		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) { s.fail(w, req, err) },
+	}
+}

@@ -1,0 +1,48 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+)
+
+// Hub is how a host stands with others; names are those of the other hosts, of which this one may
+// not look after any.
+func Hub(p fleet.Part[fleet.Hub], names []string, remote string) api.Hub {
+	out := api.Hub{Host: p.Value.Host, Status: string(p.Status), Why: p.Why, Looks: p.Value.Watches, Remote: remote,
+		Hosts: []api.HubHost{}, Leases: []api.HubLease{}, Next: []api.Hint{}}
+	for _, name := range names {
+		h := api.HubHost{Name: name, State: "unknown"}
+		if i := slices.IndexFunc(p.Value.Peers, func(x fleet.Peer) bool { return x.Name == name }); i >= 0 {
+			h = hubHost(p.Value.Peers[i])
+		}
+		out.Hosts = append(out.Hosts, h)
+	}
+	for _, l := range p.Value.Leases {
+		out.Leases = append(out.Leases, hubLease(l))
+	}
+	if len(names) > 0 {
+		out.Next = append(out.Next, api.Hint{Command: "custos ps", What: "the agents of all hosts"})
+	}
+	return out
+}
+
+func hubHost(p fleet.Peer) api.HubHost {
+	h := api.HubHost{Name: p.Name, State: "unknown", Doubled: p.Doubled}
+	if d, known := p.Silent.Get(); known && d == 0 {
+		h.State = "tells"
+	} else if known {
+		h.State, h.Silent = "silent", time.Duration(d).Truncate(time.Second).String()
+	}
+	return h
+}
+
+func hubLease(l fleet.Lease) api.HubLease {
+	out := api.HubLease{Key: l.Key, Mine: l.Mine, Holder: l.Holder, Epoch: l.Epoch, Why: l.Why}
+	if l.Mine {
+		out.Left = time.Duration(l.Left).Truncate(time.Second).String()
+	}
+	return out
+}
