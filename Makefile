@@ -13,8 +13,8 @@ help: ## list the targets
 run: build ## build, then take the first look at this machine (changes nothing)
 	@./bin/custos
 
-build: ## build the static binaries: custos, and what it puts around agents
-	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/custos ./cmd/custos-shim ./cmd/custos-hook
+build: ## build the static binaries: custos, what it puts around agents, and custos-hub
+	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/custos ./cmd/custos-shim ./cmd/custos-hook ./cmd/custos-hub
 
 test: deps check unit histories reader ## install what the tests need, then run everything
 

@@ -40,6 +40,7 @@ func everything() []topic {
 		{"Coordinate", []string{"work", "convoy", "mail", "gate", "trigger", "merge", "review", "role", "team", "sling"}},
 		{"What happened", []string{"feed", "trace", "errors", "replay", "failures", "report", "journal"}},
 		{"Alerts", []string{"alerts", "ack", "silence", "tell"}},
+		{"Several hosts", []string{"hub", "join"}},
 		{"The daemon", []string{"up", "engine-proxy", "bridge", "down", "web", "service", "upgrade", "uninstall"}},
 		{"Configure", []string{"setup", "init", "config", "doctor", "schema", "version", "help", "completion"}},
 	}

@@ -88,8 +88,8 @@ func (s *system) lapsed(f fleet.Fence, fresh bool) string {
 // hubStatus is how this host stands with others.
 func (s *system) hubStatus(context.Context) api.Hub {
 	if s.member == nil {
-		return view.Hub(fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusAbsent}}, nil, "")
+		return view.Hub("", fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusAbsent}}, nil, "")
 	}
 	h, _ := catalog.ReadHub(s.cfg) // it was read before
-	return view.Hub(s.member.Seen(s.world.Now()), s.member.Names(), string(h.Remote))
+	return view.Hub(s.member.Host(), s.member.Seen(s.world.Now()), s.member.Names(), string(h.Remote))
 }

@@ -37,8 +37,6 @@ func (l Lease) Enough() bool { return l.Mine && l.Left >= Duration(LeaseTime)*2/
 type Peer struct {
 	Name    string         `json:"name" help:"its name on the hub"`
 	Silent  Leaf[Duration] `json:"silent" help:"time since it told anything; 0s while it tells"`
-	Agents  int            `json:"agents" help:"agents that it told of last"`
-	Version string         `json:"version,omitempty" help:"of its Custos"`
 	Doubled bool           `json:"doubled,omitempty" help:"whether two daemons tell under its name at once"`
 }
 

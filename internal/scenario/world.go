@@ -46,7 +46,7 @@ func Healthy(at fleet.Instant) fleet.Snapshot {
 			Landmarks:  []fleet.Landmark{{Path: "/s", What: "state", Is: "dir", Owner: fleet.OwnerCustos, Open: fleet.Known(false), Hooks: fleet.Known("")}}}},
 		Vaults: fleet.Part[[]fleet.VaultItem]{Sight: ok, Value: []fleet.VaultItem{{Name: "ops/fired/tag.toml", Vault: "ops", ID: "tag", Path: "/v/fired/tag.toml", Owner: fleet.OwnerConfigured,
 			State: fleet.VaultDispatched, Age: hours(1), Movable: fleet.Known(false)}}},
-		Hub:      fleet.Part[fleet.Hub]{Sight: ok, Value: fleet.Hub{Host: "box1", Watches: "box1", Peers: []fleet.Peer{{Name: "box2", Agents: 3, Version: "v1", Silent: fleet.Known(fleet.Duration(0))}}}},
+		Hub:      fleet.Part[fleet.Hub]{Sight: ok, Value: fleet.Hub{Host: "box1", Watches: "box1", Peers: []fleet.Peer{{Name: "box2", Silent: fleet.Known(fleet.Duration(0))}}}},
 		Overlaps: fleet.Part[[]fleet.Overlap]{Sight: ok, Value: []fleet.Overlap{{Name: "/p/a and /p/b", Repo: "/p", One: "/p/a", Other: "/p/b", Soft: []string{"go.mod"}, Conflicts: fleet.Known[[]string](nil)}}},
 		Extra:    fleet.Part[[]fleet.Extra]{Sight: ok},
 		Engine:   fleet.Part[fleet.Engine]{Sight: ok, Value: healthyEngine()},

@@ -21,7 +21,7 @@ var ordered = regexp.MustCompile(`^/v1/(orders|orders/[^/]+/cancel|alerts/[^/]+/
 // agent is said to be one.
 func GuardHub(from string, acts bool, h http.Handler) http.Handler {
 	refuse := func(w http.ResponseWriter, req *http.Request, why string) {
-		(&server{}).fail(w, req, &api.Error{Kind: api.Forbidden, Message: why, Hint: "custos help hosts.md"})
+		(&server{}).fail(w, req, &api.Error{Kind: api.Forbidden, Message: why})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		behalf, c := req.Header.Get(api.OnBehalf), Caller{UID: os.Getuid(), From: from}

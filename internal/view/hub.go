@@ -8,15 +8,17 @@ import (
 	"custos/internal/fleet"
 )
 
-// Hub is how a host stands with others; names are those of the other hosts, of which this one may
-// not look after any.
-func Hub(p fleet.Part[fleet.Hub], names []string, remote string) api.Hub {
-	out := api.Hub{Host: p.Value.Host, Status: string(p.Status), Why: p.Why, Looks: p.Value.Watches, Remote: remote,
+// Hub is how a host stands with others, by its name there; names are those of the others, of which
+// this one may not look after any.
+func Hub(host string, p fleet.Part[fleet.Hub], names []string, remote string) api.Hub {
+	out := api.Hub{Host: host, Status: string(p.Status), Why: p.Why, Looks: p.Value.Watches, Remote: remote,
 		Hosts: []api.HubHost{}, Leases: []api.HubLease{}, Next: []api.Hint{}}
 	for _, name := range names {
 		h := api.HubHost{Name: name, State: "unknown"}
 		if i := slices.IndexFunc(p.Value.Peers, func(x fleet.Peer) bool { return x.Name == name }); i >= 0 {
 			h = hubHost(p.Value.Peers[i])
+		} else if name == p.Value.Watches {
+			h.State = "tells" // or it would not hold the lease
 		}
 		out.Hosts = append(out.Hosts, h)
 	}

@@ -15,10 +15,7 @@ func peerFacts(p fleet.Peer) []string {
 	} else if known {
 		told = "it tells"
 	}
-	out := []string{fmt.Sprintf("another host of the hub, with %s: %s", fleet.Counted(p.Agents, "agent"), told)}
-	if p.Version != "" {
-		out = append(out, "its Custos is "+p.Version)
-	}
+	out := []string{"another host of the hub: " + told}
 	if p.Doubled {
 		out = append(out, "two daemons tell under its name")
 	}

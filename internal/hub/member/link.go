@@ -92,8 +92,7 @@ func (k *link) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	about, _ := json.Marshal(self{Version: k.m.o.Version}) // a text
-	p.Set(map[string][]byte{selfRow: about})
+	p.Set(nil) // that it is there, and nothing else yet
 	var parts sync.WaitGroup
 	parts.Go(func() { p.Run(ctx) })
 	parts.Go(func() { k.follow(ctx) })
@@ -104,13 +103,6 @@ func (k *link) run(ctx context.Context) error {
 	parts.Wait()
 	return k.asker.Close()
 }
-
-// self is the row self.custos of a host.
-type self struct {
-	Version string `json:"version"`
-}
-
-const selfRow = "self.custos"
 
 // again is after which something of the hub is tried again.
 const again = 2 * time.Second

@@ -155,6 +155,9 @@ func (m *Member) Want(keys ...string) {
 	}
 }
 
+// Host is the name of this host there.
+func (m *Member) Host() string { return m.me.Host }
+
 func (m *Member) now() (*hold.Leases, *link, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,0 +1,299 @@
+package member
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"custos/internal/api"
+	"custos/internal/fleet"
+	"custos/internal/hub/credential"
+	"custos/internal/hub/hubtest"
+	"custos/internal/hub/protocol"
+)
+
+// now is a moment by the clocks of this machine.
+func now() fleet.Instant {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		panic(err)
+	}
+	return fleet.Instant{Wall: time.Now().UTC(), Up: fleet.Duration(ts.Nano()), Boot: "this"}
+}
+
+// ledger is where epochs are written down.
+type ledger struct {
+	mu     sync.Mutex
+	epochs map[string]uint64
+}
+
+func (l *ledger) learn(_ context.Context, key string, epoch uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.epochs == nil {
+		l.epochs = map[string]uint64{}
+	}
+	l.epochs[key] = max(l.epochs[key], epoch)
+	return nil
+}
+
+func (l *ledger) known(context.Context) (map[string]uint64, error) { return nil, nil }
+
+// host has a host take part until the test ends, or until what it returns is called.
+func host(t *testing.T, j credential.Joined, answer func(string) http.Handler) (*Member, func()) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "hub")
+	if err := j.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{}
+	m, err := Open(Options{Place: Place{Joined: dir, Hosts: filepath.Join(dir, "hosts.json")}, Version: "v1", Now: now, Epochs: l.known, Learn: l.learn,
+		Changed: func(string) {}, Answer: answer, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, goes(t, m)
+}
+
+func goes(t *testing.T, m *Member) func() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	end := sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(end)
+	return end
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	hubtest.Eventually(t, 30*time.Second, what, is)
+}
+
+// echo says who asks and what.
+func echo(from string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_ = json.NewEncoder(w).Encode(map[string]string{"from": from, "path": r.URL.Path, "behalf": r.Header.Get(api.OnBehalf), "body": string(body)})
+	})
+}
+
+func asks(t *testing.T, m *Member, to, behalf string) (map[string]string, error) {
+	t.Helper()
+	way, err := m.To(to)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/v1/orders", strings.NewReader("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if behalf != "" {
+		req.Header.Set(api.OnBehalf, behalf)
+	}
+	resp, err := way.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	out := map[string]string{}
+	return out, json.NewDecoder(resp.Body).Decode(&out)
+}
+
+// TestTwoHosts: they know each other, ask each other, share leases, and one looks after the other; what is known
+// is unknown where the hub is gone, and there again when it is back.
+func TestTwoHosts(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	a, _ := host(t, hub.Join(t, "box1"), echo)
+	b, endB := host(t, hub.Join(t, "box2"), echo)
+	eventually(t, "each knows the other", func() bool {
+		return strings.Join(a.Names(), " ") == "box2" && strings.Join(b.Names(), " ") == "box1"
+	})
+	var got map[string]string
+	eventually(t, "box1 asks box2", func() (is bool) {
+		var err error
+		got, err = asks(t, a, "box2", "builder")
+		return err == nil
+	})
+	if got["from"] != "box1" || got["path"] != "/v1/orders" || got["behalf"] != "builder" || got["body"] != "hello" {
+		t.Errorf("box2 was asked %v", got)
+	}
+	if _, err := asks(t, a, "box9", ""); api.ErrorOf(err).Kind != api.NotFound {
+		t.Errorf("a host that there is not: %v", err)
+	}
+	a.Want("forge/x")
+	eventually(t, "box1 holds it", func() bool { return mine(a, "forge/x") })
+	b.Want("forge/x")
+	eventually(t, "box2 knows that", func() bool { return holder(b, "forge/x") == "box1" })
+	if mine(b, "forge/x") {
+		t.Error("both hold it")
+	}
+	epoch := a.Seen(now()).Value.Leases[0].Epoch
+	for f, why := range map[fleet.Fence]string{{Key: "forge/x", Epoch: epoch}: "", {Key: "forge/x", Epoch: epoch + 1}: "is of", {Key: "forge/y", Epoch: epoch}: "has ended"} {
+		if got := a.Lapsed(f, true); (got == "") != (why == "") || !strings.Contains(got, why) {
+			t.Errorf("%+v at box1: %q", f, got)
+		}
+	}
+	if got := b.Lapsed(fleet.Fence{Key: "forge/x", Epoch: epoch}, false); !strings.Contains(got, "box1 holds it") {
+		t.Errorf("at box2: %q", got)
+	}
+	watcher, watched := a, "box2"
+	eventually(t, "one looks after the other", func() bool {
+		if mine(b, keyWatch) {
+			watcher, watched = b, "box1"
+		}
+		return tells(watcher, watched)
+	})
+	hub.Stop(0)
+	eventually(t, "the hub is missed", func() bool { return a.Seen(now()).Status == fleet.StatusUnknown })
+	if _, err := asks(t, a, "box2", ""); !api.IsUnreachable(err) {
+		t.Errorf("without a hub: %v", err)
+	}
+	hub.Restart(0)
+	eventually(t, "it is back", func() bool {
+		_, err := asks(t, a, "box2", "")
+		return err == nil && a.Seen(now()).Status == fleet.StatusOK
+	})
+	endB()
+	if _, err := asks(t, a, "box2", ""); !api.IsUnreachable(err) {
+		t.Errorf("a host that has left: %v", err)
+	}
+}
+
+// lease is how a host stands with a key.
+func leaseAt(m *Member, key string) fleet.Lease {
+	for _, l := range m.Seen(now()).Value.Leases {
+		if l.Key == key {
+			return l
+		}
+	}
+	return fleet.Lease{}
+}
+
+func mine(m *Member, key string) bool     { return leaseAt(m, key).Mine }
+func holder(m *Member, key string) string { return leaseAt(m, key).Holder }
+
+// tells says whether a host hears that another one is there.
+func tells(m *Member, name string) bool {
+	for _, p := range m.Seen(now()).Value.Peers {
+		if d, known := p.Silent.Get(); p.Name == name && known && d == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// TestARevokedHost: it neither asks nor is asked, and holds nothing any more; what it has signed counts nowhere.
+func TestARevokedHost(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	a, _ := host(t, hub.Join(t, "box1"), echo)
+	gone := hub.Join(t, "box2")
+	b, _ := host(t, gone, echo)
+	eventually(t, "box2 asks box1", func() bool { _, err := asks(t, b, "box1", ""); return err == nil })
+	b.Want("forge/x")
+	eventually(t, "box2 holds a lease", func() bool { return mine(b, "forge/x") })
+	hub.Revoke(t, "box2")
+	eventually(t, "box2 is shut out", func() bool { return b.Seen(now()).Status == fleet.StatusUnknown })
+	if _, err := asks(t, b, "box1", ""); err == nil {
+		t.Error("a revoked host asks")
+	}
+	eventually(t, "box1 forgets it", func() bool { return len(a.Names()) == 0 })
+	_, k, _ := a.now()
+	old, err := newSeal(gone, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := protocol.AskSubject("box1", "box2")
+	header, err := old.sign(subject, []byte("order"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from, err := k.seal.who(subject, header, []byte("order")); !errors.Is(err, credential.ErrRevoked) {
+		t.Errorf("what it signed counts: %q, %v", from, err)
+	}
+}
+
+// TestSeals: what is signed counts once, for its subject and its message, and from nobody but who signed.
+func TestSeals(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	j1, j2 := hub.Join(t, "box1"), hub.Join(t, "box2")
+	by, err := newSeal(j1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := newSeal(j2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := protocol.AskSubject("box2", "box1")
+	h, err := by.sign(subject, []byte("stop x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := at.who(protocol.AskSubject("box3", "box1"), h, []byte("stop x")); err == nil {
+		t.Error("it counts for another subject")
+	}
+	if _, err := at.who(subject, h, []byte("stop y")); err == nil {
+		t.Error("it counts for another message")
+	}
+	if from, err := at.who(subject, h, []byte("stop x")); err != nil || from != "box1" {
+		t.Errorf("%q, %v", from, err)
+	}
+	if _, err := at.who(subject, h, []byte("stop x")); !errors.Is(err, credential.ErrReplayed) {
+		t.Errorf("a second time: %v", err)
+	}
+	if _, err := at.who(subject, nil, []byte("stop x")); err == nil {
+		t.Error("nothing counts as signed")
+	}
+}
+
+// TestWithoutAHub: a host that has joined none, and names no file, shares nothing and makes nothing.
+func TestWithoutAHub(t *testing.T) {
+	dir := t.TempDir()
+	m, err := Open(Options{Place: Place{Joined: filepath.Join(dir, "hub")}})
+	if m != nil || err != nil {
+		t.Errorf("%v, %v", m, err)
+	}
+	if list, _ := filepath.Glob(filepath.Join(dir, "*")); len(list) != 0 {
+		t.Errorf("it made %v", list)
+	}
+}
+
+// TestAFileOfLeases: two Custos of one machine share leases without any server.
+func TestAFileOfLeases(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "leases")
+	open := func(name string) *Member {
+		l := &ledger{}
+		m, err := Open(Options{Place: Place{Joined: filepath.Join(t.TempDir(), "hub"), File: file, Host: name}, Now: now, Epochs: l.known, Learn: l.learn, Changed: func(string) {}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	a, b := open("a"), open("b")
+	endA := goes(t, a)
+	goes(t, b)
+	eventually(t, "a holds it", func() bool { a.Want("k"); return mine(a, "k") })
+	b.Want("k")
+	eventually(t, "b knows that", func() bool { return holder(b, "k") == "a" })
+	endA()
+	eventually(t, "b holds it", func() bool { b.Want("k"); return mine(b, "k") })
+}
