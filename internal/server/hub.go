@@ -29,7 +29,7 @@ func GuardHub(from string, acts bool, h http.Handler) http.Handler {
 		switch {
 		case looks && !acts:
 			behalf = "an unknown asker at host " + from
-		case looks || acts && ordered.MatchString(req.URL.Path):
+		case looks || acts && req.Method == http.MethodPost && ordered.MatchString(req.URL.Path):
 			c.Person = behalf == ""
 		case acts:
 			refuse(w, req, "cannot do this from another host: it is done on the host itself")
@@ -57,9 +57,10 @@ func (s *server) forward(to func(host string) (http.RoundTripper, error), h http
 			h.ServeHTTP(w, req)
 			return
 		}
-		way, err := to(host)
+		err := s.onBehalf(req)
+		var way http.RoundTripper
 		if err == nil {
-			err = s.onBehalf(req)
+			way, err = to(host)
 		}
 		if err != nil {
 			s.fail(w, req, err)

@@ -12,6 +12,9 @@ func seen(s *fleet.Snapshot) []api.PartSeen {
 	out := make([]api.PartSeen, 0, len(fleet.PartNames()))
 	for _, name := range fleet.PartNames() {
 		sight := s.Sight(name)
+		if name == fleet.PartHub && sight.Usable() && s.Hub.Value.Host == "" {
+			continue // nothing is shared, and most share nothing
+		}
 		n, what := content(s, name)
 		if !sight.Usable() || notLookedFor(*sight) {
 			n, what = 0, ""
