@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -23,7 +24,9 @@ func BenchmarkAsk(b *testing.B) {
 	server := &http.Server{Handler: http.HandlerFunc(small)}
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
-	unix := &http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) }}}
+	unix := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
 	var hubs, sockets []time.Duration
 	for b.Loop() {
 		hubs = append(hubs, took(b, p.client))

@@ -154,13 +154,35 @@ func TestAnothersQuestionIsNotTouched(t *testing.T) {
 	if err := errors.Join(c.Flush(), p.a.Flush(), p.b.Flush()); err != nil {
 		t.Fatal(err)
 	}
+	await(t, "c's own question of the same ID", func() bool { return handled.Load() == 2 })
 	close(release)
 	b, err := io.ReadAll(resp.Body)
-	if err != nil || string(b) != "whole" || handled.Load() != 2 { // and c's own of the same ID
+	if err != nil || string(b) != "whole" || handled.Load() != 2 {
 		t.Errorf("read %q, %v; %d were handled", b, err, handled.Load())
 	}
 	if n := p.counts.Refused.Load(); n != 1 {
 		t.Errorf("%d were refused", n)
+	}
+}
+
+// TestWhoIsNotAnsweredIsToldSo goes on with a question that is not being answered, as after its host began
+// again: it need not wait until that host is taken to be silent.
+func TestWhoIsNotAnsweredIsToldSo(t *testing.T) {
+	p := newPair(t, Options{}, func(http.ResponseWriter, *http.Request) {})
+	c := p.hub.conn(t, "c")
+	sub, err := c.SubscribeSync("_INBOX_c.t.*")
+	if err == nil {
+		err = c.PublishRequest(Subject("b", "c"), "_INBOX_c.t.1", raw(`{"v":1,"kind":"go","id":"`+testID+`","until":9}`, ""))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sub.NextMsg(5 * time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readPart(m.Data); err != nil || got.Fail == "" {
+		t.Errorf("answered with %+v, %v", got, err)
 	}
 }
 
@@ -312,7 +334,7 @@ func TestPartsThatAreNone(t *testing.T) {
 		}()
 		resp, err := client.Get("http://custos/")
 		if err == nil {
-			<-time.After(testBeat / 4) // that nothing is read makes it allow nothing
+			await(t, name, func() bool { return len(a.all()) == 0 }) // while nothing is read, nothing more is allowed
 			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}

@@ -110,8 +110,18 @@ func (b *Board) update(e jetstream.KeyValueEntry) {
 	now := b.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	name, key, _ := strings.Cut(e.Key(), ".")
+	run := b.run(name)
 	apply(b.hosts, e, now)
-	b.dirty = b.dirty || !strings.HasSuffix(e.Key(), "."+headKey) // that a head came changes nothing by itself
+	b.dirty = b.dirty || key != headKey || run != b.run(name) // that a head came changes nothing by itself
+}
+
+// run is the one that a host told of last; "" where there is none.
+func (b *Board) run(name string) string {
+	if h := b.hosts[name]; h != nil && h.hasRun {
+		return h.head.Run
+	}
+	return ""
 }
 
 // replace takes what was in the bucket in the place of all that was known.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"pgregory.net/rapid"
 )
 
@@ -81,6 +82,13 @@ func TestIsRowIsNamed(t *testing.T) {
 	})
 }
 
+func TestWhatIsNoRowIsSaid(t *testing.T) {
+	got := limit(rowsOf("a.1", "1", "no key", "x", headKey, "x", cutKey, "x", "a.large", strings.Repeat("x", mostRow+1)))
+	if len(got) != 2 || string(got[cutKey]) != `{"large":["a.large"],"odd":3,"of":5}` || string(got["a.1"]) != "1" {
+		t.Errorf("told are %q", got)
+	}
+}
+
 func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	all := map[string][]byte{}
 	for i := range mostRows {
@@ -132,6 +140,9 @@ func TestAKeyIsWrittenOnceASecond(t *testing.T) {
 		}
 		put, gone, _ := s.plan(want, now.Add(apart))
 		s.note(put, gone, now.Add(apart))
+		if len(s.at) != len(put)+len(gone) {
+			t.Fatalf("%d keys rest, and %d were written", len(s.at), len(put)+len(gone))
+		}
 		if !maps.EqualFunc(s.rows, want, bytes.Equal) {
 			t.Fatalf("got %v, want %v", s.rows, want)
 		}
@@ -169,6 +180,7 @@ func TestTwoOfOneName(t *testing.T) {
 		"three":                  {[]came{{"a", 1, 0}, {"b", 1, s}, {"c", 1, 2 * s}, {"a", 2, 5 * s}}, true, 5 * s},
 		"copies of one":          {[]came{{"a", 7, 0}, {"a", 7, s}}, true, s},
 		"two, of which one went": {[]came{{"a", 1, 0}, {"b", 1, s}, {"a", 2, 5 * s}, {"a", 3, 10 * s}, {"a", 4, 20 * s}}, false, 20 * s},
+		"one that took turns":    {[]came{{"a", 1, 0}, {"b", 1, 14 * s}, {"a", 2, 30 * s}}, false, 30 * s},
 		"one that was back late": {[]came{{"a", 1, 0}, {"b", 1, 20 * s}, {"a", 2, 40 * s}}, false, 40 * s},
 	} {
 		h := newHost()
@@ -184,17 +196,17 @@ func TestTwoOfOneName(t *testing.T) {
 // TestAHostTellsNoMoreThanItMay has a host tell what none of this version does.
 func TestAHostTellsNoMoreThanItMay(t *testing.T) {
 	h := newHost()
+	h.put("a.large", make([]byte, mostRow+1))
 	for i := range mostRows + 10 {
 		h.put(fmt.Sprint("a.", i), []byte("x"))
 	}
-	h.put("a.large", make([]byte, mostRow+1))
 	h.put("a.b.c", nil)
 	h.put("a.0", []byte("y"))
 	for _, bad := range []string{"", "{", "7", `{"v":1}`, `{"v":0,"run":"a"}`, `{"v":1,"run":"` + strings.Repeat("a", 65) + `"}`, `{"v":1,"run":"a","x":"` + strings.Repeat("a", mostHead) + `"}`} {
 		h.beats([]byte(bad), 0)
 	}
 	got := h.value("h", 0)
-	if len(got.Rows) != mostRows || got.Odd != 19 || string(got.Rows["a.0"]) != "y" || !got.Silent || got.Run != "" {
+	if len(got.Rows) != mostRows || got.Rows["a.large"] != nil || got.Odd != 19 || string(got.Rows["a.0"]) != "y" || !got.Silent || got.Run != "" {
 		t.Errorf("%d rows, %d odd, silent %v", len(got.Rows), got.Odd, got.Silent)
 	}
 }
@@ -222,4 +234,61 @@ func FuzzReadHead(f *testing.F) {
 			t.Errorf("%q is read as %+v", data, h)
 		}
 	})
+}
+
+// entry is what a watch hands over.
+type entry struct {
+	jetstream.KeyValueEntry
+	key   string
+	value []byte
+	gone  bool
+}
+
+func (e entry) Key() string   { return e.key }
+func (e entry) Value() []byte { return e.value }
+func (e entry) Operation() jetstream.KeyValueOp {
+	if e.gone {
+		return jetstream.KeyValuePurge
+	}
+	return jetstream.KeyValuePut
+}
+
+// TestWhatIsAChange says of each thing that comes to a board whether it is told.
+func TestWhatIsAChange(t *testing.T) {
+	now := time.Second
+	b, err := NewBoard(nil, BoardOptions{Now: func() time.Duration { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		come entry
+		add  time.Duration
+		want bool
+	}{
+		{"a host", entry{key: "a.head", value: told("r1", 1)}, 0, true},
+		{"a head", entry{key: "a.head", value: told("r1", 2)}, time.Second, false},
+		{"another run", entry{key: "a.head", value: told("r2", 1)}, 0, true},
+		{"a row", entry{key: "a.a.1", value: []byte("1")}, 0, true},
+		{"that a row went", entry{key: "a.a.1", gone: true}, 0, true},
+		{"silence", entry{}, silent, true},
+		{"silence that goes on", entry{}, silent, false},
+		{"a head after silence", entry{key: "a.head", value: told("r2", 2)}, 0, true},
+		{"two", entry{key: "a.head", value: told("r2", 2)}, 0, true},
+		{"that a host went", entry{key: "a.head", gone: true}, 0, true},
+	} {
+		now += c.add
+		if c.come.key != "" {
+			b.update(c.come)
+		}
+		if got := b.hasChanged(); got != c.want {
+			t.Errorf("%s: told %v", c.what, got)
+		}
+		if b.hasChanged() {
+			t.Errorf("%s: told twice", c.what)
+		}
+	}
+	if got := b.Snapshot().Hosts; len(got) != 0 {
+		t.Errorf("left are %+v", got)
+	}
 }

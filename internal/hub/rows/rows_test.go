@@ -28,6 +28,7 @@ func TestAHostTellsAndABoardShows(t *testing.T) {
 	if got := b.host("a"); got.Silent || got.Run != "r1" || got.Age > time.Second || got.Odd != 0 || got.Cut != nil {
 		t.Errorf("it is %+v", got)
 	}
+	await(t, "that it is counted", func() bool { return p.Counts.Removed.Load() == 3 })
 	if n := &p.Counts; n.Rows.Load() != 4 || n.Removed.Load() != 3 || n.Loads.Load() != 1 || n.Bytes.Load() == 0 || n.Failed.Load() != 0 {
 		t.Errorf("%d rows written and %d removed, %d loads, %d failures", n.Rows.Load(), n.Removed.Load(), n.Loads.Load(), n.Failed.Load())
 	}
@@ -79,6 +80,7 @@ func TestRowsOfAnEarlierRunGo(t *testing.T) {
 	}
 	p.Set(rowsOf("a.1", "1", "a.2", "new"))
 	await(t, "what it tells", func() bool { return b.host("a").says() == "map[a.1:1 a.2:new]" })
+	await(t, "that it is counted", func() bool { return p.Counts.Rows.Load() > 0 })
 	if n := p.Counts.Rows.Load(); n != 1 || b.host("ab").says() != "map[a.1:of another host]" || b.host("a").Doubled {
 		t.Errorf("%d were written, and another host is %s", n, b.host("ab").says())
 	}
@@ -157,8 +159,12 @@ func TestSilence(t *testing.T) {
 	js := h.js(t)
 	kv := bucket(t, js)
 	b := watch(t, js, Heads)
-	p, stop := publish(t, h.js(t), "a", "r1")
-	p.Now = func() time.Time { return time.Unix(0, 0) } // its own clock says nothing
+	wrong := func() time.Time { return time.Unix(0, 0) } // its own clock says nothing
+	p, err := NewPublisher(h.js(t), PublisherOptions{Host: "a", Run: "r1", Beat: testBeat, Now: wrong})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := background(t, p.Run)
 	p.Set(rowsOf("a.1", "1"))
 	await(t, "its head", func() bool { return b.host("a").Run == "r1" && !b.host("a").Silent })
 	await(t, "its row", func() bool { return p.Counts.Rows.Load() == 1 })
@@ -170,13 +176,10 @@ func TestSilence(t *testing.T) {
 	if got := b.host("a"); got.Silent || got.Age < silent/2 {
 		t.Errorf("silent after %s", got.Age)
 	}
-	before := b.told.Load()
 	b.clock.add.Store(int64(silent) + int64(time.Second))
 	if got := b.host("a"); !got.Silent {
 		t.Errorf("not silent after %s", got.Age)
 	}
-	await(t, "that it is told", func() bool { return b.told.Load() > before })
-
 	e, err := kv.Get(context.Background(), "a.head")
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +190,28 @@ func TestSilence(t *testing.T) {
 	if got, age := late.host("a"), time.Since(e.Created()); got.Age > age+100*time.Millisecond || got.Age < age-500*time.Millisecond {
 		t.Errorf("its head is %s old, and %s on a board that began later", age, got.Age)
 	}
+}
+
+// TestAHostThatTellsNothingIsNone removes all that a host has told, and its head.
+func TestAHostThatTellsNothingIsNone(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	kv := bucket(t, js)
+	b := watch(t, js, Everything)
+	p, stop := publish(t, h.js(t), "a", "r1")
+	p.Set(rowsOf("a.1", "1"))
+	await(t, "its row", func() bool { return len(b.host("a").Rows) == 1 })
+	stop()
+	for _, key := range []string{"a.a.1", "a.head"} {
+		if len(b.Snapshot().Hosts) != 1 {
+			t.Errorf("before %s goes there are %+v", key, b.Snapshot().Hosts)
+		}
+		if err := kv.Delete(context.Background(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "that it is none", func() bool { return len(b.Snapshot().Hosts) == 0 })
 }
 
 // TestTwoDaemonsOfOneName has both tell.
@@ -246,7 +271,7 @@ func TestChangesAreToldTogether(t *testing.T) {
 	}
 	before := b.told.Load()
 	heads := p.Counts.Heads.Load()
-	await(t, "some heads", func() bool { return p.Counts.Heads.Load() > heads+5 })
+	await(t, "some heads", func() bool { return p.Counts.Heads.Load() > heads+12 })
 	if n := b.told.Load(); n > before+2 { // the last rows, and that it is not silent any more
 		t.Errorf("heads alone were told %d times", n-before)
 	}
@@ -347,6 +372,32 @@ func TestMarkersGo(t *testing.T) {
 	}
 	if !s.CachedInfo().Config.AllowMsgTTL {
 		t.Error("the bucket lets no marker end")
+	}
+}
+
+// TestAnotherBucketIsSeenAtOnce looks at the bucket as with each head, and not as thoroughly as with some.
+func TestAnotherBucketIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	p, err := NewPublisher(js, PublisherOptions{Host: "a", Run: "r1"})
+	if err == nil {
+		err = p.load(ctx, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, isAnother := range []bool{false, true} {
+		p.stale.Store(false)
+		if err := p.look(ctx, false); err != nil || p.stale.Load() != isAnother {
+			t.Errorf("another bucket: %v, and it is seen as %v, %v", isAnother, p.stale.Load(), err)
+		}
+		if err := js.DeleteKeyValue(ctx, Bucket); err != nil {
+			t.Fatal(err)
+		}
+		bucket(t, js)
 	}
 }
 
