@@ -67,6 +67,7 @@ func askWithReply(t *testing.T, a *host, subject, content, target string) {
 	for ask, body := range map[string]string{
 		"$JS.API.DIRECT.GET.KV_custos_fleet":            `{"last_by_subj":"` + subject + `","no_hdr":true}`,
 		"$JS.API.DIRECT.GET.KV_custos_fleet." + subject: "",
+		"$JS.API.STREAM.MSG.GET.KV_custos_fleet":        `{"last_by_subj":"` + subject + `"}`,
 		"$JS.API.STREAM.INFO.KV_custos_fleet":           "",
 		"$JS.API.CONSUMER.DELETE.KV_custos_fleet.none":  "",
 		"$KV.custos_fleet.a.other":                      content,

@@ -97,6 +97,13 @@ var may = map[string]func(ctx context.Context, a, b *host) error{
 		}
 		return err
 	},
+	"ask the leader for a lease": func(ctx context.Context, a, _ *host) error {
+		m, err := a.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_custos_leases", []byte(`{"last_by_subj":"$KV.custos_leases.none"}`))
+		if err == nil && !strings.Contains(string(m.Data), "no message found") {
+			err = fmt.Errorf("it says %s", m.Data)
+		}
+		return err
+	},
 	"order": func(ctx context.Context, a, _ *host) error {
 		kv, err := a.kv(ctx, protocol.Orders)
 		if err == nil {
@@ -353,7 +360,7 @@ func forbidden(t *testing.T, c *hubtest.Cluster) {
 		"custos.ask.b.c", "custos.ask.b.a.c", "custos.ask.a.b", "custos.join.x", protocol.InviteSubject, protocol.RevokeSubject, protocol.HostsSubject,
 		"custos.watch.KV_custos_leases.x", "_INBOX_b.x", "_INBOX_a.x", "x",
 		"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.INFO.KV_custos_invites", "$JS.API.STREAM.CREATE.x", "$JS.API.STREAM.UPDATE.KV_custos_leases",
-		"$JS.API.STREAM.DELETE.KV_custos_leases", "$JS.API.STREAM.PURGE.KV_custos_leases", "$JS.API.STREAM.MSG.DELETE.KV_custos_leases", "$JS.API.STREAM.MSG.GET.KV_custos_leases",
+		"$JS.API.STREAM.DELETE.KV_custos_leases", "$JS.API.STREAM.PURGE.KV_custos_leases", "$JS.API.STREAM.MSG.DELETE.KV_custos_leases", "$JS.API.STREAM.MSG.GET.KV_custos_invites",
 		"$JS.API.STREAM.SNAPSHOT.KV_custos_leases", "$JS.API.STREAM.LEADER.STEPDOWN.KV_custos_leases", "$JS.API.STREAM.PEER.REMOVE.KV_custos_leases",
 		"$JS.API.CONSUMER.NAMES.KV_custos_leases", "$JS.API.CONSUMER.LIST.KV_custos_leases", "$JS.API.CONSUMER.DURABLE.CREATE.KV_custos_leases.x", "$JS.API.CONSUMER.CREATE.KV_custos_invites.x",
 		"$JS.API.CONSUMER.MSG.NEXT.KV_custos_leases.x", "$JS.API.DIRECT.GET.KV_custos_invites.x", "$JS.API.META.LEADER.STEPDOWN", "$JS.ACK.KV_custos_leases.x.1.1.1.1.1",

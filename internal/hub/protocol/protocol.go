@@ -28,7 +28,7 @@ func Stream(bucket string) string { return "KV_" + bucket }
 
 const (
 	// MaxPayload is how many bytes a message may have.
-	MaxPayload = 1 << 20
+	MaxPayload = 2 << 20
 	// MaxInviteFor is how long an invitation may be good.
 	MaxInviteFor = 7 * 24 * time.Hour
 )
