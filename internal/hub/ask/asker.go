@@ -100,14 +100,16 @@ func (a *Asker) receive(m *nats.Msg) {
 // watch looks again and again which answering hosts are silent, and says where it is time that
 // somebody waits still.
 func (a *Asker) watch() {
-	tick := time.NewTicker(a.beat.check())
+	tick := time.NewTimer(a.beat.every())
 	defer tick.Stop()
 	for {
 		select {
 		case <-a.over:
 			return
 		case now := <-tick.C:
-			for _, s := range a.all() {
+			list := a.all()
+			tick.Reset(a.beat.next(len(list)))
+			for _, s := range list {
 				if a.nc.IsClosed() {
 					s.give(nats.ErrConnectionClosed)
 				}

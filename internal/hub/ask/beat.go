@@ -20,6 +20,14 @@ func (b beat) every() time.Duration { return time.Duration(b) }
 // check is how often it is looked who is late.
 func (b beat) check() time.Duration { return time.Duration(b) / 4 }
 
+// next is when it is looked again while so many answers are being made: an idle host wakes seldom.
+func (b beat) next(answers int) time.Duration {
+	if answers == 0 {
+		return b.every()
+	}
+	return b.check()
+}
+
 // silent is after how long an asker gives an answering host up: with a check 9.75 s.
 func (b beat) silent() time.Duration { return 3 * time.Duration(b) }
 

@@ -109,14 +109,16 @@ func newServer(nc *nats.Conn, host string, handler func(string) http.Handler, o 
 // watch looks again and again which askers are silent, and says where it is time that an answer
 // is still being made, until ctx ends.
 func (s *server) watch(ctx context.Context) {
-	tick := time.NewTicker(s.beat.check())
+	tick := time.NewTimer(s.beat.every())
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			for _, a := range s.all() {
+			list := s.all()
+			tick.Reset(s.beat.next(len(list)))
+			for _, a := range list {
 				a.check(now)
 			}
 		}

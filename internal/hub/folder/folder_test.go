@@ -114,7 +114,7 @@ func TestConfig(t *testing.T) {
 		{"nodes = 2", "nodes = 0", "nodes: "},
 		{"listen = '10.0.0.1:4222'", "listen = '10.0.0.1:0'", "listen: "},
 		{"store = 'store'", "store = ''", "store: "},
-		{"leases = 67108864", "leases = 5", "limits.leases: want 1048576 bytes or more"},
+		{"leases = 67108864", "leases = 5", "limits.leases: want 2097152 bytes or more"},
 		{"routes = ['tls://10.0.0.2:6222']", "routes = ['10.0.0.2']", "cluster.routes: "},
 	} {
 		bad := strings.Replace(string(text), c.old, c.instead, 1)

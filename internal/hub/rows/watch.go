@@ -12,9 +12,9 @@ import (
 
 const (
 	// tellEvery is how often it is told at most that something has changed.
-	tellEvery = 200 * time.Millisecond
+	tellEvery = time.Second
 	// checkEvery is how often it is looked whether what is watched is still the bucket.
-	checkEvery = 5 * time.Second
+	checkEvery = 15 * time.Second
 	// mostUnmoved is how long nothing of the bucket may come while it is read first.
 	mostUnmoved = 10 * time.Second
 )

@@ -16,7 +16,7 @@ import (
 
 const (
 	// heartbeat is how often the server says that there is nothing to tell.
-	heartbeat = time.Second
+	heartbeat = 3 * time.Second
 	// silence is after how long without any word the watch is taken for lost.
 	silence = 4 * heartbeat
 	// forgotten is after how long the server forgets who watched and has gone away.
