@@ -134,7 +134,7 @@ func (s *system) watch(ctx context.Context, asked <-chan os.Signal) (next *confi
 		select {
 		case <-ctx.Done():
 		case cfg := <-s.reload.next:
-			fmt.Fprintf(o.Stderr, "custos.toml has changed: the daemon begins anew with it; agents run on\n")
+			fmt.Fprintf(o.Stderr, "the configuration has changed: the daemon begins anew with it; agents run on\n")
 			s.quiet(ctx)
 			next = &cfg
 			end(errAnew)

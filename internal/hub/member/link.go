@@ -168,6 +168,10 @@ func (k *link) peers() (out []fleet.Peer) {
 		}
 		out = append(out, p)
 	}
+	// Of this host the only news is that another daemon tells under its name, too.
+	if i := slices.IndexFunc(seen.Hosts, func(h rows.Host) bool { return h.Name == k.m.me.Host && h.Doubled }); i >= 0 {
+		out = append(out, peer(seen.Hosts[i]))
+	}
 	return out
 }
 

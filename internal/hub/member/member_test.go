@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +263,22 @@ func TestSeals(t *testing.T) {
 	if _, err := at.who(subject, nil, []byte("stop x")); err == nil {
 		t.Error("nothing counts as signed")
 	}
+}
+
+// TestAMachineThatWasCloned: two daemons with one key are two holders of leases, and whichever looks after all tells that there are two.
+func TestAMachineThatWasCloned(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	j := hub.Join(t, "box1")
+	a, _ := host(t, j, nil)
+	b, _ := host(t, j, nil)
+	eventually(t, "one looks after all", func() bool { return mine(a, keyWatch) || mine(b, keyWatch) })
+	eventually(t, "it tells that there are two", func() bool {
+		if mine(a, keyWatch) && mine(b, keyWatch) {
+			t.Fatal("both hold one lease")
+		}
+		return slices.ContainsFunc(append(a.Seen(now()).Value.Peers, b.Seen(now()).Value.Peers...), func(p fleet.Peer) bool { return p.Name == "box1" && p.Doubled })
+	})
 }
 
 // TestWithoutAHub: a host that has joined none, and names no file, shares nothing and makes nothing.
