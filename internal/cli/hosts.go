@@ -81,7 +81,7 @@ func (a *app) hostNamed(name string) (remote.Host, error) {
 	}
 	i := slices.IndexFunc(all, func(h remote.Host) bool { return h.Name == name })
 	if i < 0 {
-		return remote.Host{}, usage("cannot find host %q: there is no section [%s.%s] in custos.toml", flat(name), remote.Section, flat(name))
+		return remote.Host{}, usage("cannot find host %q: there is no section [%s.%s] in custos.toml, nor such a host at a hub", flat(name), remote.Section, flat(name))
 	}
 	return all[i], nil
 }

@@ -17,6 +17,9 @@ const (
 	// markerFor is how long it can be seen of a lease that it has run out. It has to be set for
 	// keys to have a TTL at all (nats.go v1.55.0, jetstream/kv.go, LimitMarkerTTL).
 	markerFor = 10 * time.Minute
+	// keepLeases is how long whatever was written as a lease stays: what honest hosts write is renewed, and ends, in
+	// seconds, and what another writes without an end is gone after an hour.
+	keepLeases = time.Hour
 	// makeWithin is how long one bucket may take to be made, and makeEvery how soon after it is tried
 	// again: while no node leads nobody answers, and what was asked then is lost.
 	makeWithin = 1500 * time.Millisecond
@@ -30,7 +33,7 @@ const (
 // buckets are those of a hub, before their limits.
 func buckets() []jetstream.KeyValueConfig {
 	return []jetstream.KeyValueConfig{
-		{Bucket: protocol.Leases, Description: "who may do a thing now", LimitMarkerTTL: markerFor},
+		{Bucket: protocol.Leases, Description: "who may do a thing now", TTL: keepLeases, LimitMarkerTTL: markerFor},
 		{Bucket: protocol.Orders, Description: "what hosts ask of others", TTL: keepOrders},
 		{Bucket: protocol.Accepted, Description: "which orders were taken", TTL: keepOrders},
 		{Bucket: protocol.Fleet, Description: "a copy of what hosts tell", Storage: jetstream.MemoryStorage},

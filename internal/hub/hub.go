@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -42,6 +44,7 @@ type Hub struct {
 	admin  *nats.Conn // in the account of the buckets
 	system *nats.Conn // in the account of the server
 	js     jetstream.JetStream
+	only   *flock.Flock // of the folder
 	log    *slog.Logger
 	now    func() time.Time
 	ready  chan struct{} // closed when the buckets are there
@@ -64,6 +67,9 @@ func Start(ctx context.Context, dir string, o Options) (*Hub, error) {
 	if h.now == nil {
 		h.now = time.Now
 	}
+	if err := h.lock(); err != nil {
+		return nil, fmt.Errorf("cannot start node %s: %w", f.Node, err)
+	}
 	if err := h.begin(); err != nil {
 		h.Stop()
 		return nil, fmt.Errorf("cannot start node %s: %w", f.Node, err)
@@ -72,6 +78,16 @@ func Start(ctx context.Context, dir string, o Options) (*Hub, error) {
 	h.work.Go(func() { h.tend(ctx) })
 	context.AfterFunc(ctx, h.Stop)
 	return h, nil
+}
+
+// lock keeps a second node from the folder: two servers of one store damage it.
+func (h *Hub) lock() error {
+	h.only = flock.New(filepath.Join(h.folder.Dir, "lock"), flock.SetPermissions(0o600))
+	is, err := h.only.TryLock()
+	if err == nil && !is {
+		err = fmt.Errorf("another custos-hub runs from %s", h.folder.Dir)
+	}
+	return err
 }
 
 // begin starts the server and connects with it.
@@ -154,6 +170,7 @@ func (h *Hub) Stop() {
 			h.srv.Shutdown()
 			h.srv.WaitForShutdown()
 		}
+		_ = h.only.Unlock() // it ends with the process
 	})
 }
 

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,16 +67,52 @@ func (h *Hub) revokeHost(ctx context.Context, name string) (row protocol.Host, n
 	return row, nodes, err
 }
 
-// forget removes what a host told.
+// forget removes what a host told, and the leases that it holds: nobody has to wait for their end.
 func (h *Hub) forget(ctx context.Context, name string) error {
 	stream, err := h.js.Stream(ctx, protocol.Stream(protocol.Fleet))
 	if err == nil {
 		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+protocol.Fleet+"."+name+".>"))
 	}
+	if err == nil {
+		err = h.endLeases(ctx, name)
+	}
 	if err != nil {
 		return fmt.Errorf("the host is revoked, but what it told stays: %w", err)
 	}
 	return nil
+}
+
+// endLeases ends those of a host, and takes out what can be read as nobody's.
+func (h *Hub) endLeases(ctx context.Context, name string) error {
+	kv, err := h.bucket(ctx, protocol.Leases)
+	if err != nil {
+		return err
+	}
+	w, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Stop() }()
+	for e := range w.Updates() {
+		if e == nil {
+			return nil
+		}
+		if isLeaseOf(e.Value(), name) {
+			err = errors.Join(err, kv.Purge(ctx, e.Key(), jetstream.LastRevision(e.Revision()), jetstream.PurgeTTL(markerFor)))
+		}
+	}
+	return err
+}
+
+// isLeaseOf says whether a value of the bucket of leases is a lease of a host, or none at all. What epochs
+// begin with has no holder, and stays.
+func isLeaseOf(value []byte, name string) bool {
+	var v struct {
+		Holder struct {
+			Host string `json:"host"`
+		} `json:"holder"`
+	}
+	return json.Unmarshal(value, &v) != nil || v.Holder.Host == name
 }
 
 // forever is when what a revoked user was issued counts as revoked: whenever that was, by

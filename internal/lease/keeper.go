@@ -70,9 +70,14 @@ func (k *Keeper) Want(now fleet.Instant, keys ...string) {
 // Remember tells of the largest epoch that a key is known to have had, by the ledger of this
 // host: a store that was put back from an old copy gives out no smaller one.
 func (k *Keeper) Remember(key string, epoch uint64) {
-	s := k.of(key)
-	s.high = max(s.high, epoch)
+	if epoch <= MostEpoch {
+		s := k.of(key)
+		s.high = max(s.high, epoch)
+	}
 }
+
+// Knows says whether something here has ever wanted a key.
+func (k *Keeper) Knows(key string) bool { return k.keys[key] != nil }
 
 func (k *Keeper) of(key string) *standing {
 	s := k.keys[key]
@@ -136,7 +141,10 @@ func (k *Keeper) Answer(now fleet.Instant, step Step, l Lease, err error) {
 	s.busy, s.why, s.adopt = false, "", nil
 	switch {
 	case step.Op == OpRelease:
-		s.back, s.due = nil, now.Add(k.pause(step.Key)) // whoever waits for it is first
+		s.back = nil
+		if next := now.Add(k.pause(step.Key)); s.due.Before(next) {
+			s.due = next // whoever waits for it is first
+		}
 		k.heard(s, Lease{})
 	case err == nil:
 		k.took(now, s, l, adopted)
@@ -159,7 +167,7 @@ func (k *Keeper) Answer(now fleet.Instant, step Step, l Lease, err error) {
 func (k *Keeper) took(now fleet.Instant, s *standing, l Lease, adopted *Lease) {
 	renewed := s.lease.Key != "" && s.lease.Epoch == l.Epoch || adopted != nil && adopted.Epoch == l.Epoch
 	if !renewed && l.Epoch <= s.high {
-		s.back, s.lease, s.other = &l, Lease{}, Lease{}
+		s.back, s.lease, s.other, s.due = &l, Lease{}, Lease{}, now.Add(k.ttl/3)
 		return
 	}
 	s.high = max(s.high, l.Epoch)
@@ -171,6 +179,9 @@ func (k *Keeper) took(now fleet.Instant, s *standing, l Lease, adopted *Lease) {
 func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 	s := k.of(l.Key)
 	isFree := l.Holder.IsNobody() && !s.other.Holder.IsNobody()
+	if s.lease.Key != "" && !l.Holder.IsNobody() && l.Holder != k.me && l.Token > s.lease.Token {
+		s.lease, s.due = Lease{}, fleet.Instant{} // ours was taken from us, whoever did that
+	}
 	k.heard(s, l)
 	if isFree && s.lease.Key == "" && s.due.Since(now) > k.pause(l.Key) {
 		s.due = now.Add(k.pause(l.Key))
@@ -180,7 +191,9 @@ func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 // heard keeps who holds a key, as was told. That we do is not believed: it is asked.
 func (k *Keeper) heard(s *standing, l Lease) {
 	s.other = l
-	s.high = max(s.high, l.Epoch)
+	if l.Epoch <= MostEpoch {
+		s.high = max(s.high, l.Epoch)
+	}
 }
 
 // pause spreads those who ask for one key, by who they are.

@@ -63,6 +63,10 @@ type Store interface {
 	Watch(ctx context.Context, tell func(Lease)) error
 }
 
+// MostEpoch is the largest epoch that is believed of others: no honest store comes near, and what is larger
+// must not keep a lease from everybody for good.
+const MostEpoch = 1 << 61
+
 // longestKey is how many bytes a key may have.
 const longestKey = 512
 

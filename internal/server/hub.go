@@ -57,7 +57,7 @@ func (s *server) forward(to func(host string) (http.RoundTripper, error), h http
 			h.ServeHTTP(w, req)
 			return
 		}
-		err := s.onBehalf(req)
+		behalf, err := s.onBehalf(req)
 		var way http.RoundTripper
 		if err == nil {
 			way, err = to(host)
@@ -66,34 +66,36 @@ func (s *server) forward(to func(host string) (http.RoundTripper, error), h http
 			s.fail(w, req, err)
 			return
 		}
-		s.proxy(way).ServeHTTP(w, req)
+		s.proxy(way, behalf).ServeHTTP(w, req)
 	})
 }
 
-// onBehalf says in a request which agent makes it.
-func (s *server) onBehalf(req *http.Request) error {
+// onBehalf is the agent that makes a request; "" for a person, and for a look that anyone may have.
+func (s *server) onBehalf(req *http.Request) (string, error) {
 	c, err := s.admit(req, anyone)
 	if err != nil || c.Behalf != "" {
-		return err
+		return c.Behalf, err
 	}
 	if req.Method == http.MethodGet && !slices.Contains(api.PersonLooks(), req.URL.Path) {
-		return nil
+		return "", nil
 	}
 	agent, err := s.agentOf(req.Context(), c)
 	if err != nil {
-		return barred(c, "", err)
+		return "", barred(c, "", err)
 	}
-	if agent != "" {
-		req.Header.Set(api.OnBehalf, agent)
-	}
-	return nil
+	return agent, nil
 }
 
-func (s *server) proxy(way http.RoundTripper) http.Handler {
+// proxy hands a request on. On whose behalf is written last: whoever asks may have headers taken out of what
+// goes on (Connection), and that one is not theirs.
+func (s *server) proxy(way http.RoundTripper, behalf string) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "custos"})
 			r.Out.Header.Del(api.ForHost)
+			if r.Out.Header.Del(api.OnBehalf); behalf != "" {
+				r.Out.Header.Set(api.OnBehalf, behalf)
+			}
 		},
 		Transport: way, FlushInterval: -1,
 		ErrorHandler: func(w http.ResponseWriter, req *http.Request, err error) { s.fail(w, req, err) },

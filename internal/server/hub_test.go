@@ -85,16 +85,18 @@ func TestWhoAsksAnotherHost(t *testing.T) {
 		agent              string
 		unknown            error
 		given              string // on whose behalf the caller says it asks
+		connection         string // headers that it wants taken out
 		handed             bool
 		behalf             string
 	}{
-		"a person orders":               {method: "POST", path: "/v1/orders", handed: true},
-		"an agent orders":               {method: "POST", path: "/v1/orders", agent: "builder", handed: true, behalf: "builder"},
-		"nobody knows who orders":       {method: "POST", path: "/v1/orders", unknown: unseen, says: "cannot be shown to be no agent"},
-		"nobody knows who looks":        {method: "GET", path: "/v1/agents", unknown: unseen, handed: true},
-		"a look for persons":            {method: "GET", path: "/v1/web", agent: "builder", handed: true, behalf: "builder"},
-		"for an agent of another one":   {method: "POST", path: "/v1/orders", given: "tester", handed: true, behalf: "tester"},
-		"an agent that names another's": {method: "POST", path: "/v1/orders", agent: "builder", given: "x", handed: true, behalf: "x"},
+		"a person orders":                   {method: "POST", path: "/v1/orders", handed: true},
+		"an agent orders":                   {method: "POST", path: "/v1/orders", agent: "builder", handed: true, behalf: "builder"},
+		"an agent takes out that it is one": {method: "POST", path: "/v1/orders", agent: "builder", connection: "Custos-On-Behalf, close", handed: true, behalf: "builder"},
+		"nobody knows who orders":           {method: "POST", path: "/v1/orders", unknown: unseen, says: "cannot be shown to be no agent"},
+		"nobody knows who looks":            {method: "GET", path: "/v1/agents", unknown: unseen, handed: true},
+		"a look for persons":                {method: "GET", path: "/v1/web", agent: "builder", handed: true, behalf: "builder"},
+		"for an agent of another one":       {method: "POST", path: "/v1/orders", given: "tester", handed: true, behalf: "tester"},
+		"an agent that names another's":     {method: "POST", path: "/v1/orders", agent: "builder", given: "x", handed: true, behalf: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			way := &wayTo{}
@@ -110,6 +112,7 @@ func TestWhoAsksAnotherHost(t *testing.T) {
 			if c.given != "" {
 				req.Header.Set(api.OnBehalf, c.given)
 			}
+			req.Header.Set("Connection", c.connection)
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, req.WithContext(WithCaller(t.Context(), Caller{UID: os.Getuid(), PID: 7})))
 			if (way.got != nil) != c.handed || !strings.Contains(w.Body.String(), c.says) {

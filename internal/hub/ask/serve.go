@@ -210,6 +210,9 @@ func (s *server) begin(from string, m *nats.Msg, c call) {
 		return
 	case errors.Is(err, errStops):
 		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s stops: nothing was done", s.host)})
+	case errors.Is(err, errMany):
+		s.Counts.Busy.Add(1)
+		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s answers %d questions of one host, and no more at once: nothing was done", s.host, max(1, s.AtOnce/4))})
 	default: // what is said to it would be taken for the answer that is being made
 		s.Counts.Refused.Add(1)
 	}
@@ -218,6 +221,7 @@ func (s *server) begin(from string, m *nats.Msg, c call) {
 
 var (
 	errStops = errors.New("it stops")
+	errMany  = errors.New("the host has asked for too much at once")
 	errTwice = errors.New("it is being answered already")
 )
 
@@ -231,10 +235,22 @@ func (s *server) add(a *answer) error {
 		return errStops
 	case s.answers[key] != nil:
 		return errTwice
+	case s.asked(a.from) >= max(1, s.AtOnce/4): // one host leaves room for others
+		return errMany
 	}
 	s.answers[key] = a
 	s.running.Add(1)
 	return nil
+}
+
+// asked is how many questions of a host are being answered; the mutex is held.
+func (s *server) asked(from string) (n int) {
+	for _, a := range s.answers {
+		if a.from == from {
+			n++
+		}
+	}
+	return n
 }
 
 // remove lets go of an answer that has ended.

@@ -143,7 +143,7 @@ func TestCommands(t *testing.T) {
 func TestInit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "hub")
 	p := place{hub: dir}
-	p.must(t, []string{"The hub is made in " + dir, "NEXT custos-hub --dir " + dir, "NEXT custos hub invite HOST"}, "hub", "init")
+	p.must(t, []string{"The hub is made in " + dir, "NEXT custos-hub --dir " + dir, "NEXT custos hub invite --dir " + dir + " HOST"}, "hub", "init")
 	before := files(t, dir)
 	p.fails(t, api.BadInput, "it is not empty", "", "hub", "init")
 	if after := files(t, dir); after != before {

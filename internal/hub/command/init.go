@@ -98,5 +98,5 @@ func madeNext(m made) []api.Hint {
 	if len(m.Nodes) > 1 {
 		what = "run node " + m.Nodes[0].Name + " on its machine, and the others on theirs"
 	}
-	return []api.Hint{{Command: api.Typed("custos-hub", "--dir", at), What: what}, {Command: "custos hub invite HOST", What: "let a host join"}}
+	return []api.Hint{{Command: api.Typed("custos-hub", "--dir", at), What: what}, {Command: api.Typed("custos", "hub", "invite", "--dir", at) + " HOST", What: "let a host join"}}
 }

@@ -94,6 +94,9 @@ func (j Joined) Save(dir string) error {
 func Load(dir string) (j Joined, err error) {
 	file := filepath.Join(dir, joinedName)
 	text, err := os.ReadFile(file)
+	if left := remains(dir); errors.Is(err, os.ErrNotExist) && left != "" {
+		return j, fmt.Errorf("cannot read which hub was joined: %s is gone, and %s is there: join anew, or remove the folder to leave the hub", file, left)
+	}
 	if err != nil {
 		return j, fmt.Errorf("cannot read which hub was joined: %w", err)
 	}
@@ -111,8 +114,18 @@ func Load(dir string) (j Joined, err error) {
 	if err == nil {
 		err = j.Check()
 	}
-	if err != nil {
-		return Joined{}, fmt.Errorf("cannot use what was joined in %s: %w", dir, err)
+	if err != nil { // without %w: that something of it is missing is not to have joined none
+		return Joined{}, fmt.Errorf("cannot use what was joined in %s: %v: join anew, or remove the folder to leave the hub", dir, err)
 	}
 	return j, nil
+}
+
+// remains is a file that is left of what was joined; "" for none.
+func remains(dir string) string {
+	for _, name := range []string{credsName, caName} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return name
+		}
+	}
+	return ""
 }

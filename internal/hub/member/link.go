@@ -250,9 +250,17 @@ func (k *link) followOnce(ctx context.Context) error {
 			}
 			if all {
 				k.keep(k.names())
+				k.m.listed(k.has(k.m.me.Host))
 			}
 		}
 	}
+}
+
+func (k *link) has(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, is := k.hosts[name]
+	return is
 }
 
 // keep writes down the names of the other hosts, where they are others than before.

@@ -56,6 +56,7 @@ type Member struct {
 	leases *hold.Leases // nil until it runs
 	link   *link        // with the hub; nil until it runs, and beside a file
 	cut    string       // why there is no connection; "" while there is one
+	lost   bool         // the hub does not know this host
 }
 
 const ttl = time.Duration(fleet.LeaseTime)
@@ -148,6 +149,18 @@ func (m *Member) reached(cut string) {
 	}
 }
 
+// listed notes whether the hub lists this host: one that does not has lost what it kept, and others may be
+// let in under this host's name.
+func (m *Member) listed(is bool) {
+	m.mu.Lock()
+	was := !m.lost
+	m.lost = !is
+	m.mu.Unlock()
+	if is != was {
+		m.o.Changed("the hub")
+	}
+}
+
 // Want has the leases of keys be got, and kept for a while.
 func (m *Member) Want(keys ...string) {
 	if l, _, _ := m.now(); l != nil {
@@ -161,6 +174,9 @@ func (m *Member) Host() string { return m.me.Host }
 func (m *Member) now() (*hold.Leases, *link, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.lost && m.cut == "" {
+		return m.leases, m.link, "the hub does not know this host any more: its store was lost; hosts join it anew (custos join TOKEN --replace)"
+	}
 	return m.leases, m.link, m.cut
 }
 

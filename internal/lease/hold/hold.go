@@ -156,7 +156,7 @@ func (l *Leases) learn(ctx context.Context, key string, epoch uint64) error {
 	l.mu.Lock()
 	known := l.keeper.Highest(key)
 	l.mu.Unlock()
-	if epoch <= known {
+	if epoch <= known || epoch > lease.MostEpoch {
 		return nil
 	}
 	return l.o.Learn(ctx, key, epoch)
@@ -195,6 +195,12 @@ func (l *Leases) quiet(err error) {
 
 // hear is told of one lease. An epoch that cannot be written down is known all the same.
 func (l *Leases) hear(ctx context.Context, one lease.Lease) {
+	l.mu.Lock()
+	known := one.Key == "" || l.keeper.Knows(one.Key)
+	l.mu.Unlock()
+	if !known { // nothing here acts by it, and there may be many
+		return
+	}
 	if err := l.learn(ctx, one.Key, one.Epoch); err != nil && ctx.Err() == nil {
 		l.o.Log.Error("cannot write down the epoch of a lease", "key", one.Key, "err", err)
 	}

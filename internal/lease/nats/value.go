@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -91,6 +92,8 @@ func (s *Store) read(subject string, seq uint64, h nats.Header, data []byte) (en
 		err = fmt.Errorf("it is of version %d, and %d is known", v.V, version)
 	case name(string(v.Key)) != named:
 		err = fmt.Errorf("it is of the key %q", v.Key)
+	case v.Epoch > lease.MostEpoch || v.Base != nil && *v.Base > lease.MostEpoch:
+		err = errors.New("its epoch is larger than any that is given")
 	case v.Holder.IsNobody() != free:
 		err = fmt.Errorf("it has the holder %q, and is given back: %t", v.Holder.Host, free)
 	}

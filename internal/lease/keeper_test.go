@@ -1,0 +1,76 @@
+package lease
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+func at(s int) fleet.Instant { return fleet.Instant{Up: fleet.Duration(s * 1e9), Boot: "b"} }
+
+// holding is a keeper that holds a lease of epoch 5.
+func holding(t *testing.T) *Keeper {
+	t.Helper()
+	k := NewKeeper(Holder{"a", "1"}, 15*time.Second)
+	k.Want(at(0), "k")
+	steps := k.Steps(at(0))
+	if len(steps) != 1 || steps[0].Op != OpAcquire || steps[0].Floor != 1 {
+		t.Fatalf("%+v", steps)
+	}
+	k.Answer(at(0), steps[0], Lease{Key: "k", Holder: Holder{"a", "1"}, Epoch: 5, Token: 5, Until: at(15)}, nil)
+	if !k.At(at(1), "k").Mine {
+		t.Fatal("it holds nothing")
+	}
+	return k
+}
+
+// TestALeaseThatWasTaken: who hears that another one holds what they hold relies on it no more; what is told late of
+// one before them is no such news.
+func TestALeaseThatWasTaken(t *testing.T) {
+	k := holding(t)
+	k.Saw(at(1), Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 3, Token: 3})
+	if !k.At(at(1), "k").Mine {
+		t.Error("late news of an earlier holder ended it")
+	}
+	k.Saw(at(2), Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 7, Token: 7})
+	if s := k.At(at(2), "k"); s.Mine || s.Holder != "b" || s.Epoch != 7 {
+		t.Errorf("it stands %+v", s)
+	}
+}
+
+// TestAnEpochThatNobodyGives: one that is larger than any that an honest store gives keeps a lease from nobody.
+func TestAnEpochThatNobodyGives(t *testing.T) {
+	k := NewKeeper(Holder{"a", "1"}, 15*time.Second)
+	k.Remember("k", math.MaxUint64)
+	k.Want(at(0), "k")
+	k.Saw(at(0), Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: math.MaxUint64, Token: 1})
+	k.Saw(at(1), Lease{Key: "k"})
+	if steps := k.Steps(at(3)); len(steps) != 1 || steps[0].Floor != 1 {
+		t.Errorf("%+v", steps)
+	}
+}
+
+// TestAStoreThatGivesNoLargerEpoch: what it gives is not relied on, and it is not asked again and again.
+func TestAStoreThatGivesNoLargerEpoch(t *testing.T) {
+	k := NewKeeper(Holder{"a", "1"}, 15*time.Second)
+	k.Remember("k", 9)
+	k.Want(at(0), "k")
+	step := k.Steps(at(0))[0]
+	k.Answer(at(0), step, Lease{Key: "k", Holder: Holder{"a", "1"}, Epoch: 4, Token: 4, Until: at(15)}, nil)
+	if k.At(at(0), "k").Mine {
+		t.Error("it relies on an epoch that has been")
+	}
+	back := k.Steps(at(0))
+	if len(back) != 1 || back[0].Op != OpRelease {
+		t.Fatalf("%+v", back)
+	}
+	k.Answer(at(0), back[0], Lease{}, nil)
+	if steps := k.Steps(at(2)); len(steps) != 0 {
+		t.Errorf("it is asked again at once: %+v", steps)
+	}
+	if steps := k.Steps(at(6)); len(steps) != 1 || steps[0].Floor != 10 {
+		t.Errorf("%+v", steps)
+	}
+}
