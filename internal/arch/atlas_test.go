@@ -115,6 +115,7 @@ func atlas() []row {
 		{pkg: "internal/hub/command", may: "api hub/credential hub/folder hub/protocol hub/wire", why: "custos hub and custos join in words: cli hands it what it stands on; the server is another program", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub", may: "hub/credential hub/folder hub/protocol", why: "a node of a hub: the server of NATS is embedded here, and custos links it nowhere"},
 		{pkg: "internal/hub/hubtest", may: "hub hub/credential hub/folder hub/protocol hub/wire", why: "hubs for tests, in the process or as processes"},
+		{pkg: "internal/hub/chaos", why: "a test of hosts and a hub under faults: its tests alone import anything"},
 		{pkg: "internal/arch", why: "this"},
 		{pkg: "cmd/custos", may: "cli", why: "calls cli, exits"},
 		{pkg: "cmd/custos-hook", may: "hookwire policy", why: "what agents' hooks call: small and quick; it judges by itself, as no daemon need run"},

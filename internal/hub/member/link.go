@@ -54,7 +54,7 @@ func (m *Member) connect() (lease.Store, func(context.Context) error, error) {
 	m.mu.Lock()
 	m.link = k
 	m.mu.Unlock()
-	return nats.New(k.js, nats.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn}), k.run, nil
+	return nats.New(k.js, nats.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn}), k.run, nil
 }
 
 func (m *Member) newLink(nc *natsclient.Conn) (k *link, err error) {

@@ -35,6 +35,7 @@ type Place struct {
 type Options struct {
 	Place
 	Version string
+	TTL     time.Duration // of a lease; 0: fleet.LeaseTime
 	Now     func() fleet.Instant
 	// Epochs are the largest epochs of leases that were written down; Learn writes one down.
 	Epochs func(context.Context) (map[string]uint64, error)
@@ -59,13 +60,14 @@ type Member struct {
 	lost   bool         // the hub does not know this host
 }
 
-const ttl = time.Duration(fleet.LeaseTime)
-
 // keyWatch is the lease of who looks after all hosts, and tells of those that are silent.
 const keyWatch = "hosts"
 
 // Open reads where the host shares things; nil where it shares nothing.
 func Open(o Options) (*Member, error) {
+	if o.TTL <= 0 {
+		o.TTL = time.Duration(fleet.LeaseTime)
+	}
 	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet"}
 	j, err := credential.Load(o.Joined)
 	switch {
@@ -99,7 +101,7 @@ func (m *Member) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, run(canceled()))
 	}
-	l := hold.New(hold.Options{Store: store, Me: m.me, TTL: ttl, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
+	l := hold.New(hold.Options{Store: store, Me: m.me, TTL: m.o.TTL, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
 		Changed: func() { m.o.Changed("who holds a lease") }}, known)
 	m.mu.Lock()
 	m.leases = l
@@ -128,7 +130,7 @@ func (m *Member) open() (lease.Store, func(context.Context) error, error) {
 	if m.o.File == "" {
 		return m.connect()
 	}
-	s, err := local.Open(m.o.File, local.Options{TTL: ttl, Me: m.me, Clock: m.o.Now, Warn: m.warn})
+	s, err := local.Open(m.o.File, local.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,7 +226,7 @@ func (m *Member) Lapsed(f fleet.Fence, fresh bool) string {
 	switch {
 	case s.Mine && s.Epoch != f.Epoch:
 		return fmt.Sprintf("other hosts share it: its lease was of epoch %d, and is of %d now", f.Epoch, s.Epoch)
-	case s.Mine && fresh && !leaseOf(s).Enough():
+	case s.Mine && fresh && s.Left < m.o.TTL*2/3:
 		return "other hosts share it, and too little is left of its lease"
 	case s.Mine:
 		return ""
