@@ -61,6 +61,7 @@ type host struct {
 	orders orders
 	epochs map[string]uint64        // that were seen of each key last, as ours
 	busy   map[string]time.Duration // since when an action is under way, by key
+	untold map[string]bool          // actions that were planned, and of which no end was told
 	count  int                      // of actions
 }
 
@@ -87,7 +88,7 @@ func hostMain() int {
 func runHost(c hostConfig) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	h := &host{c: c, run: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()%1e6), epochs: map[string]uint64{}, busy: map[string]time.Duration{},
+	h := &host{c: c, run: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()%1e6), epochs: map[string]uint64{}, busy: map[string]time.Duration{}, untold: map[string]bool{},
 		rand: rand.New(rand.NewPCG(rand.Uint64(), 2))}
 	if err := h.open(ctx); err != nil {
 		return err
@@ -245,9 +246,13 @@ func (h *host) act(ctx context.Context, f fleet.Fence) {
 	if !is {
 		return
 	}
+	h.mu.Lock()
+	h.untold[a.ID] = true
+	h.mu.Unlock()
 	at := h.now()
 	if err := h.actor.Start(ctx, fleet.Turn{At: at, Plan: fleet.Plan{At: at, Actions: []fleet.Action{a}}}); err != nil {
 		h.free(f.Key)
+		h.over(a.ID)
 		fmt.Fprintln(os.Stderr, h.c.Name, "cannot plan", a.ID, err)
 		return
 	}
@@ -289,21 +294,34 @@ func (h *host) free(key string) {
 	delete(h.busy, key)
 }
 
+func (h *host) over(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.untold, id)
+}
+
 // ended is told of each result once it is written down.
 func (h *host) ended(r fleet.Result) {
+	h.over(r.ActionID)
 	h.free(r.Subject.Name)
 	h.note(entry{Kind: kindEnded, Key: r.Subject.Name, Action: r.ActionID, Status: string(r.Status), Why: r.Why}, true)
 }
 
-// leave notes what is left open: nothing, where all is well.
+// leave notes the ends of which nobody is told any more when the actor is closed, and what is left open:
+// nothing, where all is well.
 func (h *host) leave() error {
-	left, err := h.store.Unfinished(context.Background())
+	all, err := h.store.Actions(context.Background(), store.ActionFilter{})
 	if err != nil {
 		return err
 	}
 	var open []string
-	for _, a := range left {
-		open = append(open, a.ID)
+	for _, a := range all {
+		switch {
+		case a.Open():
+			open = append(open, a.ID)
+		case h.untold[a.ID]:
+			h.ended(*a.Result)
+		}
 	}
 	h.note(entry{Kind: kindLeft, Why: strings.Join(open, " ")}, true)
 	return h.store.Close()

@@ -22,7 +22,7 @@ import (
 type joinConfig struct {
 	Hub   string            // folder of a node
 	Hosts map[string]string // that are to join: the folder of each
-	Whole bool              // say on which nodes the leases are not whole
+	Whole bool              // fail where the leases are not whole on some node; say which one leads them
 }
 
 // joinMain has hosts join, or says how the hub is. It returns the code it exits with.
@@ -78,7 +78,7 @@ func join(ctx context.Context, nc *nats.Conn, host, dir string) error {
 	return j.Save(dir)
 }
 
-// whole says what is wrong with the copies of the leases on the nodes of the hub.
+// whole says which node leads the leases, or what is wrong with their copies on the nodes.
 func whole(ctx context.Context, nc *nats.Conn) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -97,5 +97,6 @@ func whole(ctx context.Context, nc *nats.Conn) error {
 			return fmt.Errorf("the copy of the leases on %s: offline %t, current %t, active %v ago, lag %d", r.Name, r.Offline, r.Current, r.Active, r.Lag)
 		}
 	}
+	fmt.Print(is.Leader)
 	return nil
 }

@@ -28,6 +28,15 @@ func TestLong(t *testing.T) {
 	if err != nil {
 		t.Skip("CUSTOS_CHAOS says not for how long: CUSTOS_CHAOS=30m")
 	}
+	r := newRun(t, kinds())
+	began := uptime()
+	r.play(time.Now().Add(lasts))
+	r.recover(began)
+}
+
+// newRun makes a world, and a row of faults of some kinds.
+func newRun(t *testing.T, all []kind) *run {
+	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("CUSTOS_CHAOS_SEED"), 10, 64)
 	if err != nil {
 		seed = uint64(time.Now().UnixNano())
@@ -42,13 +51,15 @@ func TestLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &run{w: w, rand: rand.New(rand.NewPCG(seed, 5)), kinds: without(kinds(), os.Getenv("CUSTOS_CHAOS_WITHOUT")), log: log}
 	w.eventually(time.Minute, "each key is acted on", func() error { return w.acted(0) })
-	began := uptime()
-	r.play(time.Now().Add(lasts))
-	calm := uptime()
+	return &run{w: w, rand: rand.New(rand.NewPCG(seed, 5)), kinds: without(all, os.Getenv("CUSTOS_CHAOS_WITHOUT")), log: log}
+}
+
+// recover sees all be well again after the faults, and then judges.
+func (r *run) recover(began time.Duration) {
+	w, calm := r.w, uptime()
 	w.eventually(time.Minute, "each key is acted on after the faults", func() error { return w.acted(calm) })
-	w.eventually(time.Minute, "the leases are whole on all nodes", func() error { return w.ask(joinConfig{Hub: w.nodeDirs[0], Whole: true}) })
+	w.eventually(time.Minute, "the leases are whole on all nodes", func() error { _, err := w.whole(); return err })
 	after := uptime()
 	w.leave(time.Minute)
 	r.judge(span{began, after})

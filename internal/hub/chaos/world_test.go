@@ -158,30 +158,30 @@ func (w *world) join() {
 	for i := range hostsAhead {
 		c.Hosts[hostName(i)] = w.joined(i)
 	}
-	w.eventually(time.Minute, "all hosts have joined", func() error { return w.ask(c) })
+	w.eventually(time.Minute, "all hosts have joined", func() error { _, err := w.ask(c); return err })
 }
 
-// ask has a process in the network of the first host do something with the hub.
-func (w *world) ask(c joinConfig) error {
+// whole says which node leads the leases, or why they are not whole on all nodes.
+func (w *world) whole() (leader string, err error) {
+	return w.ask(joinConfig{Hub: w.nodeDirs[0], Whole: true})
+}
+
+// ask has a process in the network of the first node do something with the hub, and returns what it says.
+func (w *world) ask(c joinConfig) (string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
-		return err
+		return "", err
 	}
 	cmd := itself(w.t, joinEnv, string(text))
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if w.nodes[0].space == nil {
-		err = cmd.Start()
-	} else {
-		err = w.nodes[0].space.start(cmd)
-	}
-	if err == nil {
+	var said, wrong bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &wrong
+	if err = w.nodes[0].space.start(cmd); err == nil {
 		err = cmd.Wait()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, said.String())
+		return "", fmt.Errorf("%w: %s", err, wrong.String())
 	}
-	return nil
+	return said.String(), nil
 }
 
 // eventually waits until something is so.
