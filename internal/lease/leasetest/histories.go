@@ -17,9 +17,15 @@ import (
 // up waiting for answers, are forgotten and begin anew. No two ever rely on one key, and each one
 // that relies on a key after another has a larger epoch.
 func Histories(t *testing.T, open Open, o Options) {
-	w := newWorld(t, newPlace(open, o))
-	ctx, end := context.WithTimeout(t.Context(), w.p.o.For)
+	p := newPlace(open, o)
+	Try(t, p.quiet(), func(a *Attempt) { histories(a, p) })
+}
+
+func histories(t *Attempt, p *place) {
+	w := newWorld(t, p)
+	ctx, end := context.WithCancel(t.Context())
 	defer end()
+	go func() { defer end(); w.lasts(ctx) }()
 	var all sync.WaitGroup
 	for _, pl := range w.players {
 		all.Go(func() { w.play(ctx, pl) })
@@ -32,14 +38,37 @@ func Histories(t *testing.T, open Open, o Options) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t.Logf("seed %d: relied on %d times, %d changes of holder, %d without an answer", w.seed, w.relied, w.changes, w.unknown)
-	if w.relied < w.p.o.Lived || w.changes < 2 {
+	if !w.tells() {
 		t.Errorf("leases were relied on %d times, and changed their holder %d times: that tells nothing", w.relied, w.changes)
 	}
 }
 
+// lasts returns when the histories tell something, not before their time and at the latest after
+// five times that.
+func (w *world) lasts(ctx context.Context) {
+	tick := time.NewTicker(w.p.o.For)
+	defer tick.Stop()
+	for range tries {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		w.mu.Lock()
+		tells := w.tells()
+		w.mu.Unlock()
+		if tells {
+			return
+		}
+	}
+}
+
+// tells says whether enough has happened.
+func (w *world) tells() bool { return w.relied >= w.p.o.Lived && w.changes >= 2 }
+
 // world is what the players share; mu is held whenever one of them is looked at.
 type world struct {
-	t       *testing.T
+	t       *Attempt
 	p       *place
 	seed    uint64
 	asked   sync.WaitGroup
@@ -60,7 +89,7 @@ type player struct {
 	stop context.CancelFunc // of what its run watches
 }
 
-func newWorld(t *testing.T, p *place) *world {
+func newWorld(t *Attempt, p *place) *world {
 	w := &world{t: t, p: p, seed: uint64(time.Now().UnixNano()), last: map[string]lease.Lease{}}
 	w.rnd = rand.New(rand.NewPCG(w.seed, 1))
 	for i := range 3 {
@@ -190,7 +219,7 @@ func (w *world) check() {
 			}
 			l := lease.Lease{Key: s.Key, Holder: pl.host.me, Epoch: s.Epoch}
 			if other, is := by[s.Key]; is {
-				w.t.Errorf("seed %d: %v by %d and %v by %d both rely on %q", w.seed, other.Holder, other.Epoch, l.Holder, l.Epoch, s.Key)
+				w.t.Unsafe("seed %d: %v by %d and %v by %d both rely on %q", w.seed, other.Holder, other.Epoch, l.Holder, l.Epoch, s.Key)
 			}
 			by[s.Key] = l
 			w.follows(l)
@@ -207,7 +236,7 @@ func (w *world) follows(l lease.Lease) {
 		return
 	}
 	if l.Epoch <= was.Epoch {
-		w.t.Errorf("seed %d: %v relies on %q by %d, after %v by %d", w.seed, l.Holder, l.Key, l.Epoch, was.Holder, was.Epoch)
+		w.t.Unsafe("seed %d: %v relies on %q by %d, after %v by %d", w.seed, l.Holder, l.Key, l.Epoch, was.Holder, was.Epoch)
 	}
 	w.changes++
 	w.last[l.Key] = l

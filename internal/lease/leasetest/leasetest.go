@@ -5,6 +5,7 @@ package leasetest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,44 +15,77 @@ import (
 )
 
 // Open opens a store for a holder, at one place that all stores of a test share. Its leases last
-// Options.TTL; clock is that of the holder's host. What it opens, it closes when t ends.
-type Open func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store
+// ttl; clock is that of the holder's host. What it opens, it closes when t ends.
+type Open func(t testing.TB, h lease.Holder, clock func() fleet.Instant, ttl time.Duration) lease.Store
 
 // Options say what is to be known of the stores.
 type Options struct {
-	TTL time.Duration // for which a lease lasts; needed
+	TTL time.Duration // for which a lease lasts whose end is waited for; needed
 	// Late is how long after its time a lease may end; default 2 s.
 	Late time.Duration
 	// Corrupt makes what is kept of a key that is held unreadable, and leaves it there.
-	Corrupt func(t *testing.T, key string)
+	Corrupt func(t testing.TB, key string)
 	// OwnClocks says that hosts may have clocks of their own, which know nothing of each other.
 	OwnClocks bool
-	// For is how long the histories are played; default 3 s.
+	// For is how long the histories are played, and up to five times that where little happens; default 3 s.
 	For time.Duration
+	// Only names the tests that are done; none: all of them, and the histories.
+	Only []string
 	// During is done while the histories are played; it has to end when ctx does. nil: nothing.
-	During func(ctx context.Context, t *testing.T)
+	During func(ctx context.Context, t testing.TB)
 	// Lived is how often a lease has to be relied on, at least, for histories to tell something; default 20.
 	Lived int
 }
 
-// Run does all tests side by side, each with keys of its own: they wait more than they work, so
-// that -parallel is no measure for them.
-func Run(t *testing.T, open func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store, o Options) {
+// atOnce is how many tests are done side by side: they wait more than they work, so that -parallel is no
+// measure for them.
+const atOnce = 8
+
+// long is how long a lease lasts whose end nobody waits for: longer than a machine that is busy needs.
+const long = time.Minute
+
+// Run does all tests, some of them side by side, each with keys of its own, and tries those again that
+// had no quiet moment; then the histories, which leave no moment quiet.
+func Run(t *testing.T, open Open, o Options) {
 	p := newPlace(open, o)
+	patient := newPlace(open, o)
+	patient.o.TTL = long
 	var all sync.WaitGroup
-	for name, test := range tests() {
-		all.Go(func() { t.Run(name, func(t *testing.T) { test(t, p) }) })
+	may := make(chan struct{}, atOnce)
+	begin := func(p *place, named map[string]func(*Attempt, *place)) {
+		for name, test := range named {
+			if len(o.Only) > 0 && !slices.Contains(o.Only, name) {
+				continue
+			}
+			all.Go(func() {
+				may <- struct{}{}
+				defer func() { <-may }()
+				t.Run(name, func(t *testing.T) { Try(t, p.quiet(), func(a *Attempt) { test(a, p) }) })
+			})
+		}
 	}
-	all.Go(func() { t.Run("histories", func(t *testing.T) { Histories(t, open, o) }) })
+	begin(p, waiting())
+	begin(patient, tests())
 	all.Wait()
+	if len(o.Only) == 0 {
+		t.Run("histories", func(t *testing.T) { Histories(t, open, o) })
+	}
 }
 
-func tests() map[string]func(*testing.T, *place) {
-	return map[string]func(*testing.T, *place){
-		"one of many": oneOfMany, "held": held, "held by oneself": heldByOneself, "renewed": renewed,
-		"lives while renewed": livesWhileRenewed, "ends": ends, "ends unseen": endsUnseen, "epochs": epochs, "floor": floor, "floor of what ended": floorOfWhatEnded,
-		"given back late": givenBackLate, "told of changes": told, "told of its end": toldOfItsEnd, "told from the start": toldFromTheStart,
-		"strange keys": strangeKeys, "no keys": noKeys, "context": contextEnds, "unreadable": unreadable,
+// waiting are those that wait for the end of a lease.
+func waiting() map[string]func(*Attempt, *place) {
+	return map[string]func(*Attempt, *place){
+		"lives while renewed": livesWhileRenewed, "ends": ends, "ends unseen": endsUnseen, "floor of what ended": floorOfWhatEnded,
+		"told of its end": toldOfItsEnd, "told from the start": toldFromTheStart,
+	}
+}
+
+// tests are the others.
+func tests() map[string]func(*Attempt, *place) {
+	return map[string]func(*Attempt, *place){
+		"one of many": oneOfMany, "held": held, "held by oneself": heldByOneself, "renewed": renewed, "epochs": epochs, "floor": floor,
+		"given back late": givenBackLate, "told of changes": told, "strange keys": strangeKeys, "no keys": noKeys, "context": contextEnds,
+		"unreadable": unreadable,
 	}
 }
 
@@ -74,6 +108,10 @@ func newPlace(open Open, o Options) *place {
 	}
 	return &place{open: open, o: o, began: time.Now()}
 }
+
+// quiet is the longest pause in which a case can be judged: it asks some questions, one after another,
+// while a lease lasts.
+func (p *place) quiet() time.Duration { return p.o.TTL / 8 }
 
 // now is the moment by a clock that starts with the test.
 func (p *place) now() fleet.Instant { return p.clock("")() }
@@ -98,17 +136,19 @@ type host struct {
 	now func() fleet.Instant
 }
 
-func (p *place) host(t *testing.T, name, run string) *host {
+func (p *place) host(t *Attempt, name, run string) *host {
 	h := &host{me: lease.Holder{Host: name, Run: run}, now: p.clock(name)}
-	h.Store = p.open(t, h.me, h.now)
+	began := time.Now()
+	defer func() { t.paused(time.Since(began)) }()
+	h.Store = timed{p.open(t, h.me, h.now, p.o.TTL), t}
 	return h
 }
 
 // two are two hosts.
-func (p *place) two(t *testing.T) (*host, *host) { return p.host(t, "a", "1"), p.host(t, "bb", "1") }
+func (p *place) two(t *Attempt) (*host, *host) { return p.host(t, "a", "1"), p.host(t, "bb", "1") }
 
 // take takes a lease that has to be free.
-func take(t *testing.T, h *host, key string, floor uint64) lease.Lease {
+func take(t *Attempt, h *host, key string, floor uint64) lease.Lease {
 	t.Helper()
 	l, err := h.Acquire(t.Context(), key, floor)
 	if err != nil {
@@ -121,7 +161,7 @@ func take(t *testing.T, h *host, key string, floor uint64) lease.Lease {
 }
 
 // isHeld tries to take a lease that has to be held by somebody, in an epoch.
-func isHeld(t *testing.T, h *host, key string, by lease.Holder, epoch uint64) lease.Lease {
+func isHeld(t *Attempt, h *host, key string, by lease.Holder, epoch uint64) lease.Lease {
 	t.Helper()
 	l, err := h.Acquire(t.Context(), key, 0)
 	if !errors.Is(err, lease.ErrHeld) {
@@ -134,7 +174,7 @@ func isHeld(t *testing.T, h *host, key string, by lease.Holder, epoch uint64) le
 }
 
 // waitFree takes a lease as soon as it is free, and returns when that was.
-func waitFree(t *testing.T, h *host, key string, most time.Duration) (lease.Lease, fleet.Instant) {
+func waitFree(t *Attempt, h *host, key string, most time.Duration) (lease.Lease, fleet.Instant) {
 	t.Helper()
 	var got lease.Lease
 	poll(t, most, key+" does not become free", func() bool {
@@ -149,7 +189,7 @@ func waitFree(t *testing.T, h *host, key string, most time.Duration) (lease.Leas
 }
 
 // poll looks every few milliseconds until something is so.
-func poll(t *testing.T, most time.Duration, what string, is func() bool) {
+func poll(t *Attempt, most time.Duration, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()

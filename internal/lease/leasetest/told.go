@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"custos/internal/lease"
@@ -19,7 +18,7 @@ type watcher struct {
 }
 
 // watch begins one; it ends with the test.
-func (p *place) watch(t *testing.T, h *host, keys string) *watcher {
+func (p *place) watch(t *Attempt, h *host, keys string) *watcher {
 	t.Helper()
 	w := &watcher{host: h, keys: keys, told: make(chan lease.Lease, 1000), ended: make(chan error, 1)}
 	ctx, end := context.WithCancel(context.Background())
@@ -56,7 +55,7 @@ func (p *place) watch(t *testing.T, h *host, keys string) *watcher {
 }
 
 // wants waits for the next that is told: that a lease is held, or by its key alone that it is free.
-func (w *watcher) wants(t *testing.T, want lease.Lease) {
+func (w *watcher) wants(t *Attempt, want lease.Lease) {
 	t.Helper()
 	select {
 	case got := <-w.told:
@@ -75,7 +74,7 @@ func (w *watcher) wants(t *testing.T, want lease.Lease) {
 }
 
 // goesOn fails when a watch has ended.
-func (w *watcher) goesOn(t *testing.T) {
+func (w *watcher) goesOn(t *Attempt) {
 	t.Helper()
 	select {
 	case err := <-w.ended:
@@ -88,7 +87,7 @@ func (w *watcher) goesOn(t *testing.T) {
 func free(key string) lease.Lease { return lease.Lease{Key: key} }
 
 // told: several are told that a lease is taken, renewed, given back and taken again, in order.
-func told(t *testing.T, p *place) {
+func told(t *Attempt, p *place) {
 	a, b := p.two(t)
 	watchers := []*watcher{p.watch(t, a, t.Name()), p.watch(t, b, t.Name()), p.watch(t, p.host(t, "ccc", "1"), t.Name())}
 	all := func(want lease.Lease) {
@@ -115,7 +114,7 @@ func told(t *testing.T, p *place) {
 }
 
 // toldOfItsEnd: that nobody has renewed a lease is told, whatever its key.
-func toldOfItsEnd(t *testing.T, p *place) {
+func toldOfItsEnd(t *Attempt, p *place) {
 	a, b := p.two(t)
 	short := t.Name() + " short"
 	long := t.Name() + strings.Repeat("\xff", 512-len(t.Name()))
@@ -129,7 +128,7 @@ func toldOfItsEnd(t *testing.T, p *place) {
 }
 
 // toldFromTheStart: who begins to watch is told of what is held then, and of nothing else.
-func toldFromTheStart(t *testing.T, p *place) {
+func toldFromTheStart(t *Attempt, p *place) {
 	a, b := p.two(t)
 	gone := take(t, a, t.Name()+" 0", 0)
 	if err := a.Release(t.Context(), gone); err != nil {

@@ -106,15 +106,15 @@ func one(t testing.TB) (*server.Server, jetstream.JetStream) {
 	return s, js
 }
 
-func opener(js jetstream.JetStream, ttl, wait time.Duration) leasetest.Open {
-	return func(t *testing.T, h lease.Holder, clock func() fleet.Instant) lease.Store {
-		return New(js, Options{TTL: ttl, Me: h, Clock: clock, Wait: wait})
+func opener(js jetstream.JetStream) leasetest.Open {
+	return func(t testing.TB, h lease.Holder, clock func() fleet.Instant, ttl time.Duration) lease.Store {
+		return New(js, Options{TTL: ttl, Me: h, Clock: clock})
 	}
 }
 
 // corrupt writes what is no lease in the place of one, and keeps it there.
-func corrupt(js jetstream.JetStream) func(*testing.T, string) {
-	return func(t *testing.T, key string) {
+func corrupt(js jetstream.JetStream) func(testing.TB, string) {
+	return func(t testing.TB, key string) {
 		if _, err := js.Publish(t.Context(), "$KV."+Bucket+"."+name(key), []byte(`{"v":1,"key":"eA==","holder":{"host":"a","run":"1"}}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,6 @@ func corrupt(js jetstream.JetStream) func(*testing.T, string) {
 
 // beside does tests at once: servers wait more than they work, and -parallel is no measure for them.
 func beside(t *testing.T, tests map[string]func(*testing.T)) {
-	t.Parallel()
 	var all sync.WaitGroup
 	for name, test := range tests {
 		all.Go(func() { t.Run(name, test) })
@@ -131,19 +130,18 @@ func beside(t *testing.T, tests map[string]func(*testing.T)) {
 	all.Wait()
 }
 
-func TestOneServer(t *testing.T) {
+// TestServers are those on few servers, and TestNodes those on six: beside each other, and no more at once.
+func TestServers(t *testing.T) {
+	t.Parallel()
 	beside(t, map[string]func(*testing.T){
 		"store": storeOfOneServer, "a watch is lost": aWatchIsLost, "what is given back ends by itself": whatIsGivenBackEndsByItself,
 	})
-}
-
-func TestServersFail(t *testing.T) {
-	beside(t, map[string]func(*testing.T){"histories": historiesWhileServersFail, "without a quorum": nothingIsGrantedWithoutAQuorum})
+	beside(t, map[string]func(*testing.T){"histories while servers fail": historiesWhileServersFail, "without a quorum": nothingIsGrantedWithoutAQuorum})
 }
 
 func storeOfOneServer(t *testing.T) {
 	s, js := one(t)
-	leasetest.Run(t, opener(dial(t, s.ClientURL(), daemon), testTTL, 0), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js), For: 5 * time.Second})
+	leasetest.Run(t, opener(dial(t, s.ClientURL(), daemon)), leasetest.Options{TTL: testTTL, OwnClocks: true, Corrupt: corrupt(js), For: 2 * time.Second})
 }
 
 // aWatchIsLost: the server is gone, and a watch says so.
