@@ -5,7 +5,7 @@ GOFLAGS_BUILD = -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 HISTORIES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate evening town night browser docs release reproducible package-check edge-check service-check cgroup-check lint clean
+.PHONY: help run build test deps check unit histories reader bench soak week fuzz conformance mutate chaos evening town night browser docs release reproducible package-check edge-check service-check cgroup-check lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,10 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 conformance: ## real agent CLIs from npm, as taught and as newest, against a mock model server
 	@./scripts/conformance
+
+CHAOS ?= 30m
+chaos: ## a hub of three nodes and hosts under faults (killed, stopped, cut off, disks full, stores cut, clocks apart) for CHAOS (30m), and a checker over all that was written down (root)
+	@CUSTOS_CHAOS=$(CHAOS) go test -timeout 3h -count=1 -v -run TestLong ./internal/hub/chaos
 
 browser: ## the page used and attacked in a real Chromium, and looked at by axe-core from npm; CUSTOS_SHOTS is a folder for pictures
 	@./scripts/deps chromium
