@@ -426,8 +426,14 @@ func TestTwoHundredAtOnce(t *testing.T) {
 }
 
 func TestMoreThanAreAnsweredAtOnce(t *testing.T) {
+	for name, o := range map[string]Options{"of all": {AtOnce: 1}, "of one host": {AtOnce: 9, OfOne: 1}} {
+		t.Run(name, func(t *testing.T) { moreAtOnce(t, o) })
+	}
+}
+
+func moreAtOnce(t *testing.T, o Options) {
 	wait := make(chan struct{})
-	p := newPair(t, Options{AtOnce: 1}, func(w http.ResponseWriter, r *http.Request) {
+	p := newPair(t, o, func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		<-wait
 	})

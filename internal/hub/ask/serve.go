@@ -26,6 +26,8 @@ type Options struct {
 	Authenticate func(subject string, header nats.Header, body []byte) (from string, err error)
 	// AtOnce is how many questions are answered at once; 0: 64.
 	AtOnce int
+	// OfOne is how many of them may be of one host, so that it leaves room for others; 0: all.
+	OfOne int
 	// HeadWithin is how long a handler may take until the head of its answer goes out, by writing
 	// more than fits in one part, by a flush, or by returning; 0: 2 minutes.
 	HeadWithin time.Duration
@@ -97,6 +99,7 @@ func (s *server) hearNoMore(sub *nats.Subscription) {
 
 func newServer(nc *nats.Conn, host string, handler func(string) http.Handler, o Options) *server {
 	o.AtOnce, o.HeadWithin = cmp.Or(o.AtOnce, 64), cmp.Or(o.HeadWithin, 2*time.Minute)
+	o.OfOne = cmp.Or(o.OfOne, o.AtOnce)
 	if o.Counts == nil {
 		o.Counts = &Counts{}
 	}
@@ -212,7 +215,7 @@ func (s *server) begin(from string, m *nats.Msg, c call) {
 		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s stops: nothing was done", s.host)})
 	case errors.Is(err, errMany):
 		s.Counts.Busy.Add(1)
-		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s answers %d questions of one host, and no more at once: nothing was done", s.host, max(1, s.AtOnce/4))})
+		s.refuse(from, m.Reply, &api.Error{Kind: api.Unreachable, Message: fmt.Sprintf("host %s answers %d questions of one host, and no more at once: nothing was done", s.host, s.OfOne)})
 	default: // what is said to it would be taken for the answer that is being made
 		s.Counts.Refused.Add(1)
 	}
@@ -235,7 +238,7 @@ func (s *server) add(a *answer) error {
 		return errStops
 	case s.answers[key] != nil:
 		return errTwice
-	case s.asked(a.from) >= max(1, s.AtOnce/4): // one host leaves room for others
+	case s.asked(a.from) >= s.OfOne:
 		return errMany
 	}
 	s.answers[key] = a

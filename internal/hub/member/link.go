@@ -104,13 +104,16 @@ func (k *link) run(ctx context.Context) error {
 	return k.asker.Close()
 }
 
+// ofOne is how many questions of one host are answered at once, of 64 in all.
+const ofOne = 16
+
 // again is after which something of the hub is tried again.
 const again = 2 * time.Second
 
 // serve answers what other hosts ask.
 func (k *link) serve(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := ask.Serve(ctx, k.nc, k.m.me.Host, k.m.o.Answer, ask.Options{Authenticate: k.seal.who, Log: k.m.o.Log})
+		err := ask.Serve(ctx, k.nc, k.m.me.Host, k.m.o.Answer, ask.Options{Authenticate: k.seal.who, OfOne: ofOne, Log: k.m.o.Log})
 		if ctx.Err() != nil {
 			return
 		}
