@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -243,13 +244,15 @@ func TestAnAnswerIsWholeOrAnError(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts, want := drawParts(t)
 		sent := disturb(t, parts)
-		go func() {
+		var sending sync.WaitGroup
+		defer sending.Wait() // it says what went wrong to a test that is not over
+		sending.Go(func() {
 			m := <-asked
 			for _, p := range sent {
 				send(m.Reply, p)
 			}
 			send(m.Reply, part{N: int64(len(parts)), Alive: true}) // so a loss at the end is known at once
-		}()
+		})
 		resp, err := client.Get("http://custos/")
 		var got []byte
 		if err == nil {
