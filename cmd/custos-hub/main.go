@@ -47,7 +47,11 @@ func run(dir string, rest []string) error {
 	if err != nil {
 		return err
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-h.Broken():
+		err = errors.New("its store was given up: see what it says; start it anew when there is room")
+	}
 	h.Stop()
-	return nil
+	return err
 }

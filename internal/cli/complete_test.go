@@ -12,7 +12,7 @@ import (
 // Each command that takes the name of something there is has names for the shell.
 func TestNamesAreCompleted(t *testing.T) {
 	free := []string{"convoy create", "group create", "doctor", "explain", "freeze", "gate add", "journal", "mail send", "policy explain", "policy test",
-		"schema", "simulate", "spawn", "tell", "trigger", "trust", "work add"} // what is made up, a file, or cheap to type
+		"hub invite", "hub revoke", "join", "schema", "simulate", "spawn", "tell", "trigger", "trust", "work add"} // what is made up, a file, or cheap to type
 	named := regexp.MustCompile(`[A-Z]{2}`)
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {

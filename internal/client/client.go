@@ -85,7 +85,7 @@ func (p Process) caller() api.Caller {
 // serves both. What is in them a client does not read.
 func Sections() []string {
 	return strings.Fields(`abort_rebase account agents answer beads boundary budget ci clear_build_output containers coordination credential forge formulas
-		git grants handoff heartbeat host interrupt journal launch limits locks logs mail maintenance merge metrics notifier
+		git grants handoff heartbeat host hub interrupt journal launch limits locks logs mail maintenance merge metrics notifier
 		notify_terminal nudge overlap phases plugins policy pool prices probe processes publish recover replies role rotate_log route
 		schedule spawn stop stop_tree team tmux transcripts triage vault web webhook`)
 }

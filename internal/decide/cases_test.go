@@ -148,6 +148,7 @@ func newWorld() *world {
 		*w.snap.Sight(name) = fleet.Sight{Status: fleet.StatusOK, At: at("10:00")}
 	}
 	w.snap.Host.Value.Memory.Available = fleet.Known(int64(8000 << 20))
+	w.snap.Hub.Value.Host = "box1"
 	return w
 }
 
@@ -179,6 +180,9 @@ func (w *world) read(line string) error {
 		*sight = fleet.Sight{Status: fleet.Status(set["status"]), Why: set["why"]}
 		if set["at"] != "" {
 			sight.At = at(set["at"])
+		}
+		if args[0] == string(fleet.PartHub) && sight.Status == fleet.StatusAbsent {
+			w.snap.Hub.Value = fleet.Hub{}
 		}
 	case "rule":
 		return w.readRule(args[0], set)

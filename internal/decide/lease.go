@@ -14,8 +14,8 @@ const hintHub = "custos hub status"
 // Who holds it is asked once more when the action begins, and where it is done.
 func askLease(p *pass, r *request) *refusal {
 	hub := &p.snap.Hub
-	if r.ability.Shared == "" || hub.Status == fleet.StatusAbsent || hub.Status == "" {
-		return nil
+	if r.ability.Shared == "" || hub.Status == "" || hub.Usable() && hub.Value.Host == "" {
+		return nil // it shares nothing
 	}
 	key, why := p.sharedKey(r)
 	switch {

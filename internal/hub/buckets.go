@@ -76,13 +76,25 @@ func (h *Hub) tend(ctx context.Context) {
 	}
 	h.log.Info("ready")
 	close(h.ready)
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && h.srv.JetStreamEnabled() {
 		h.until(ctx, tendEvery, func(ctx context.Context) error {
 			_, err := h.enforce(ctx)
-			return err
+			return h.unlessBroken(err)
 		})
 		pause(ctx, tendEvery)
 	}
+	if ctx.Err() == nil {
+		h.log.Error("the store was given up: its disk is full, or fails; the node ends, to be started anew")
+		close(h.broken)
+	}
+}
+
+// unlessBroken is no error where the store was given up: nothing is tried again then.
+func (h *Hub) unlessBroken(err error) error {
+	if !h.srv.JetStreamEnabled() {
+		return nil
+	}
+	return err
 }
 
 // until tries something until it is done, or ctx ends. Why it is not is told when that changes.

@@ -48,6 +48,7 @@ type Hub struct {
 	log    *slog.Logger
 	now    func() time.Time
 	ready  chan struct{} // closed when the buckets are there
+	broken chan struct{} // closed when the server has given up its store
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	ended  sync.Once
@@ -60,7 +61,7 @@ func Start(ctx context.Context, dir string, o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{folder: f, ready: make(chan struct{}), now: o.Now, log: slog.New(slog.DiscardHandler)}
+	h := &Hub{folder: f, ready: make(chan struct{}), broken: make(chan struct{}), now: o.Now, log: slog.New(slog.DiscardHandler)}
 	if o.Log != nil {
 		h.log = slog.New(slog.NewJSONHandler(o.Log, nil)).With("node", f.Node)
 	}
@@ -142,6 +143,10 @@ func (h *Hub) connect(name string, creds []byte) (*nats.Conn, error) {
 
 // Ready is closed when the buckets of the hub are there.
 func (h *Hub) Ready() <-chan struct{} { return h.ready }
+
+// Broken is closed when the server has given up its store, as when its disk was full: it does not take it up
+// again (nats-server v2.15.2, jetstream.go, handleOutOfSpace), and the node is to be started anew.
+func (h *Hub) Broken() <-chan struct{} { return h.broken }
 
 // Address is where the node listens: HOST:PORT.
 func (h *Hub) Address() string { return h.srv.Addr().String() }

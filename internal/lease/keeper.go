@@ -32,6 +32,10 @@ type Step struct {
 // Keeper decides which leases a host asks for, renews and gives back, from what it is told. It
 // does nothing itself, knows no clock, and is not safe for concurrent use.
 //
+// A store that ends a lease early, as one whose clock was set forward does, gives it to another one while its
+// holder still relies on it: who takes a lease relies on it only when the time of whoever was heard to hold it
+// before is over. So a lease that is given back is had by the next one no sooner than one that ends.
+//
 // A lease is wanted for two of its times after something last wanted it, renewed five times in
 // each of its times, and relied on until a fifteenth before its end: hosts' clocks may run at
 // rates that differ by so much. What was lost, or is not known, is not held.
@@ -46,6 +50,8 @@ type standing struct {
 	wanted fleet.Instant // when something last wanted it
 	lease  Lease         // that we hold; without a holder: none
 	other  Lease         // that another one holds, as was told last; without a holder: none
+	heard  fleet.Instant // when another holder was told of last
+	from   fleet.Instant // ours is not relied on before
 	high   uint64        // the largest epoch that was ever seen
 	due    fleet.Instant // when the store is to be asked next; zero: at once
 	busy   bool          // it is being asked
@@ -149,6 +155,7 @@ func (k *Keeper) Answer(now fleet.Instant, step Step, l Lease, err error) {
 	case err == nil:
 		k.took(now, s, l, adopted)
 	case errors.Is(err, ErrHeld):
+		k.noteOther(now, s, l)
 		s.lease, s.due = Lease{}, now.Add(k.ttl/3+k.pause(step.Key))
 		if l.Holder == k.me && now.Since(s.asked) < k.ttl/2 { // an answer was lost; an old one says nothing of tokens
 			s.adopt, s.due = &l, fleet.Instant{}
@@ -170,6 +177,9 @@ func (k *Keeper) took(now fleet.Instant, s *standing, l Lease, adopted *Lease) {
 		s.back, s.lease, s.other, s.due = &l, Lease{}, Lease{}, now.Add(k.ttl/3)
 		return
 	}
+	if !renewed && !s.heard.IsZero() {
+		s.from = s.heard.Add(k.ttl) // whoever was heard then relies on it no longer, whatever clock ended theirs
+	}
 	s.high = max(s.high, l.Epoch)
 	s.lease, s.other, s.due = l, Lease{}, now.Add(k.ttl/5)
 	s.lease.Until = l.Until.Add(-k.ttl / 15)
@@ -178,6 +188,7 @@ func (k *Keeper) took(now fleet.Instant, s *standing, l Lease, adopted *Lease) {
 // Saw tells what a store's Watch told.
 func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 	s := k.of(l.Key)
+	k.noteOther(now, s, l)
 	isFree := l.Holder.IsNobody() && !s.other.Holder.IsNobody()
 	if s.lease.Key != "" && !l.Holder.IsNobody() && l.Holder != k.me && l.Token > s.lease.Token {
 		s.lease, s.due = Lease{}, fleet.Instant{} // ours was taken from us, whoever did that
@@ -185,6 +196,13 @@ func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 	k.heard(s, l)
 	if isFree && s.lease.Key == "" && s.due.Since(now) > k.pause(l.Key) {
 		s.due = now.Add(k.pause(l.Key))
+	}
+}
+
+// noteOther notes that another holder was told of: it may have renewed its lease just before.
+func (k *Keeper) noteOther(now fleet.Instant, s *standing, l Lease) {
+	if !l.Holder.IsNobody() && l.Holder != k.me {
+		s.heard = now
 	}
 }
 
@@ -238,7 +256,7 @@ func (k *Keeper) At(now fleet.Instant, key string) Standing {
 	if s == nil {
 		return Standing{Key: key}
 	}
-	if s.lease.Key != "" && now.Before(s.lease.Until) {
+	if s.lease.Key != "" && now.Before(s.lease.Until) && !now.Before(s.from) {
 		return Standing{Key: key, Mine: true, Epoch: s.lease.Epoch, Left: s.lease.Until.Since(now), Holder: k.me.Host, Why: s.why}
 	}
 	out := Standing{Key: key, Epoch: s.other.Epoch, Holder: s.other.Holder.Host, Why: s.why}

@@ -74,3 +74,29 @@ func TestAStoreThatGivesNoLargerEpoch(t *testing.T) {
 		t.Errorf("%+v", steps)
 	}
 }
+
+// TestAStoreWhoseClockWasSet: it ends a lease early, and gives it to another one, who does not rely on it before the time of
+// the first is over, though it holds and renews it.
+func TestAStoreWhoseClockWasSet(t *testing.T) {
+	k := NewKeeper(Holder{"b", "1"}, 15*time.Second)
+	k.Want(at(0), "k")
+	step := k.Steps(at(0))[0]
+	k.Answer(at(0), step, Lease{Key: "k", Holder: Holder{"a", "1"}, Epoch: 5, Token: 5}, ErrHeld)
+	k.Saw(at(3), Lease{Key: "k", Holder: Holder{"a", "1"}, Epoch: 5, Token: 6}) // it was renewed
+	k.Saw(at(4), Lease{Key: "k"})
+	k.Want(at(6), "k")
+	step = k.Steps(at(6))[0]
+	k.Answer(at(6), step, Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 7, Token: 7, Until: at(21)}, nil)
+	if k.At(at(7), "k").Mine || k.At(at(17), "k").Mine {
+		t.Error("it relies on it while the one before it does")
+	}
+	k.Want(at(9), "k")
+	renew := k.Steps(at(9))
+	if len(renew) != 1 || renew[0].Op != OpRenew {
+		t.Fatalf("%+v", renew)
+	}
+	k.Answer(at(9), renew[0], Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 7, Token: 8, Until: at(24)}, nil)
+	if s := k.At(at(18), "k"); !s.Mine || s.Epoch != 7 {
+		t.Errorf("it stands %+v", s)
+	}
+}

@@ -44,7 +44,7 @@ program of its own, custos-hub, which runs from that folder. What is said to a h
 from a machine that has the folder: whoever can read it can do anything there.`,
 	}
 	var dir string
-	c.PersistentFlags().StringVar(&dir, "dir", "", "the folder `DIR` of the hub")
+	c.PersistentFlags().StringVar(&dir, "dir", "", "the `FOLDER` of the hub")
 	at := func() (string, error) {
 		if dir != "" {
 			return dir, nil

@@ -124,7 +124,7 @@ func TestOneAfterTheOther(t *testing.T) {
 				t.Fatalf("b stands %+v", s)
 			}
 		}
-		for range 9 {
+		for range 13 {
 			b.Want("k")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
