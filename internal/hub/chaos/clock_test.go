@@ -20,9 +20,9 @@ func TestClocksOfNodes(t *testing.T) {
 	}
 	r := newRun(t, nil)
 	began := uptime()
-	for n := range 6 {
-		time.Sleep(time.Duration(n) * 2500 * time.Millisecond) // at other moments of the lives of leases
-		r.noted("leader-ahead", func(leader int) { r.w.ahead(6*time.Second, leader) })
+	for range 24 { // the node looks which leases are over every 12 to 15 s: some of these come just before
+		time.Sleep(4700 * time.Millisecond)
+		r.noted("leader-ahead", func(leader int) { r.w.ahead(4*time.Second, leader) })
 	}
 	for range 4 {
 		time.Sleep(5 * time.Second)

@@ -264,6 +264,9 @@ func (r *run) play(until time.Time) {
 			k := r.kinds[r.rand.IntN(len(r.kinds))]
 			from := k.targets(r.w)
 			i := from[r.rand.IntN(len(from))]
+			if acts := r.w.acts(); k.to != toNode && r.rand.IntN(2) == 0 && slices.Contains(from, k.of(acts)) {
+				i = k.of(acts) // it holds something, which is to pass on
+			}
 			own := rand.New(rand.NewPCG(r.rand.Uint64(), 4))
 			if what := fmt.Sprint(k.to, i); !busy[what] {
 				busy[what] = true
@@ -273,6 +276,20 @@ func (r *run) play(until time.Time) {
 		all.Wait()
 		r.calm(n)
 	}
+}
+
+// of is the number of a host among what may be befallen.
+func (k kind) of(host int) int {
+	if k.to == toLinks {
+		return nodes + host
+	}
+	return host
+}
+
+// acts is the host that has written last.
+func (w *world) acts() int {
+	all := w.resource.all()
+	return slices.IndexFunc(w.hosts, func(p *process) bool { return len(all) > 0 && p.name == all[len(all)-1].Host })
 }
 
 // calm lets all be well for a while: every fourth time for longer than a lease lasts.
