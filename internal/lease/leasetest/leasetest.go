@@ -29,6 +29,9 @@ type Options struct {
 	OwnClocks bool
 	// For is how long the histories are played, and up to five times that where little happens; default 3 s.
 	For time.Duration
+	// AtOnce is how many tests are done side by side; default 8. They wait more than they work, so that
+	// -parallel is no measure for them, but for those that wait for each other.
+	AtOnce int
 	// Only names the tests that are done; none: all of them, and the histories.
 	Only []string
 	// During is done while the histories are played; it has to end when ctx does. nil: nothing.
@@ -36,10 +39,6 @@ type Options struct {
 	// Lived is how often a lease has to be relied on, at least, for histories to tell something; default 20.
 	Lived int
 }
-
-// atOnce is how many tests are done side by side: they wait more than they work, so that -parallel is no
-// measure for them.
-const atOnce = 8
 
 // long is how long a lease lasts whose end nobody waits for: longer than a machine that is busy needs.
 const long = time.Minute
@@ -51,7 +50,7 @@ func Run(t *testing.T, open Open, o Options) {
 	patient := newPlace(open, o)
 	patient.o.TTL = long
 	var all sync.WaitGroup
-	may := make(chan struct{}, atOnce)
+	may := make(chan struct{}, p.o.AtOnce)
 	begin := func(p *place, named map[string]func(*Attempt, *place)) {
 		for name, test := range named {
 			if len(o.Only) > 0 && !slices.Contains(o.Only, name) {
@@ -99,6 +98,9 @@ type place struct {
 func newPlace(open Open, o Options) *place {
 	if o.Late <= 0 {
 		o.Late = 2 * time.Second
+	}
+	if o.AtOnce <= 0 {
+		o.AtOnce = 8
 	}
 	if o.For <= 0 {
 		o.For = 3 * time.Second

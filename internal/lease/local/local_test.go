@@ -36,7 +36,7 @@ func TestStore(t *testing.T) {
 		})
 		return s
 	}
-	leasetest.Run(t, open, leasetest.Options{TTL: testTTL, Corrupt: func(t testing.TB, key string) {
+	leasetest.Run(t, open, leasetest.Options{TTL: testTTL, AtOnce: 4, Corrupt: func(t testing.TB, key string) {
 		write(t, path, "UPDATE leases SET host = '' WHERE key = ?", []byte(key))
 	}})
 	for _, p := range []struct {
@@ -52,7 +52,7 @@ func TestStore(t *testing.T) {
 // write changes the file beside every store.
 func write(t testing.TB, path, query string, args ...any) {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, 5*time.Second))
+	db, err := sql.Open("sqlite", dsn(path, time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
