@@ -207,10 +207,11 @@ type succession struct {
 	Took time.Duration // until the next term of another run; 0: there is none
 }
 
-// successions are those after a fault of a host.
-func successions(sorted []term, host string, at time.Duration) (out []succession) {
+// successions are those after a fault of a host, which lasted until a moment. A term that was longer has
+// outlived it.
+func successions(sorted []term, host string, at, until time.Duration) (out []succession) {
 	for i, t := range sorted {
-		if t.Host != host || at < t.From || at > t.To+time.Second {
+		if t.Host != host || at < t.From || at > t.To+time.Second || t.To > until {
 			continue
 		}
 		s := succession{Key: t.Key, At: at}

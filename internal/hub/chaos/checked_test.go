@@ -80,7 +80,10 @@ func TestGapsAreSeen(t *testing.T) {
 
 func TestSuccessionsAreSeen(t *testing.T) {
 	all := []term{{"k", "ha", "a", 1, 0, 10 * s}, {"k", "hb", "b", 2, 25 * s, 60 * s}, {"l", "ha", "a", 1, 0, 5 * s}, {"l", "ha", "a", 3, 6 * s, 10 * s}}
-	got := successions(all, "ha", 10*s)
+	if got := successions(all, "ha", 2*s, 4*s); len(got) != 0 {
+		t.Errorf("what was outlived: %v", got)
+	}
+	got := successions(all, "ha", 10*s, 12*s)
 	if len(got) != 2 || got[0] != (succession{"k", 10 * s, 15 * s}) || got[1] != (succession{"l", 10 * s, 0}) {
 		t.Errorf("%v", got)
 	}

@@ -154,7 +154,7 @@ func (r *run) tell(journals []entry, writes []write, held []term) {
 		if !f.Stops {
 			continue
 		}
-		for _, s := range successions(held, f.Target, f.From) {
+		for _, s := range successions(held, f.Target, f.From, f.To) {
 			bin := int(s.Took / (3 * time.Second))
 			if s.Took == 0 {
 				bin = -1
