@@ -61,7 +61,7 @@ name, which is revoked then.`,
 			return s.invite(c.Context(), at, q)
 		},
 	}
-	c.Flags().DurationVar(&q.For, "for", q.For, "how long the token is good: a `DURATION`, at most a week")
+	c.Flags().DurationVar(&q.For, "for", q.For, "`DURATION` for which the token is good, at most a week")
 	c.Flags().BoolVar(&q.Replace, "replace", false, "also where a host has that name, which is revoked when the other joins")
 	return c
 }
