@@ -37,9 +37,8 @@ type Permission struct {
 // or $KV.custos_hosts.OTHER; so could one that names the deliver subject of a push consumer. Both
 // were seen with nats-server v2.15.2. So no host is in the account of the streams: what it may ask
 // of that account is imported, row by row, into the account of hosts, and an answer is published
-// there, whatever its reply subject: it reaches hosts, and does not go back through an import. (All is
-// imported from one export, so that it would be a cycle, which the server does not follow: client.go,
-// processServiceImport.) A test tries it, and that it would be seen. Requests to make a consumer are
+// there, whatever its reply subject: it reaches hosts, and was not seen to go back through an import. Why the
+// server does not follow it is not established; a test tries it, and that it would be seen. Requests to make a consumer are
 // looked at by the hub first: they deliver to the inbox of a host.
 //
 // # What a bad host still can do
@@ -48,7 +47,7 @@ type Permission struct {
 // the inbox of another (whose subjects nobody can guess): so that an ask is from OTHER is known by
 // its Envelope, not by its subject. It can ask with a reply subject of its choice, and whoever
 // answers that is allowed one response to it: see protocol.IsInboxOf. It can write any key of
-// custos_leases and custos_accepted, which are shared: what counts there is a signed Envelope. It can
+// custos_leases and custos_accepted, which are shared and not signed: it can take, keep and end leases. It can
 // fill a bucket up to its limit, which then refuses writes of all. It can read all that hosts tell.
 func Permissions() []Permission {
 	return []Permission{

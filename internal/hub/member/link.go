@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -227,7 +228,9 @@ func (k *link) follow(ctx context.Context) {
 	}
 }
 
+// followOnce hears them over one connection: of a bucket that was made anew meanwhile the watch would tell nothing.
 func (k *link) followOnce(ctx context.Context) error {
+	reconnects := k.nc.Stats().Reconnects
 	bucket, err := k.js.KeyValue(ctx, protocol.Hosts)
 	if err != nil {
 		return err
@@ -238,10 +241,17 @@ func (k *link) followOnce(ctx context.Context) error {
 	}
 	defer func() { _ = w.Stop() }()
 	all := false
+	check := time.NewTicker(again)
+	defer check.Stop()
+	found := map[string]protocol.Host{}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-check.C:
+			if k.nc.Stats().Reconnects != reconnects {
+				return errors.New("the connection was lost")
+			}
 		case e, open := <-w.Updates():
 			if !open {
 				return errors.New("it has ended")
@@ -249,14 +259,22 @@ func (k *link) followOnce(ctx context.Context) error {
 			if e == nil {
 				all = true
 			} else {
-				k.host(e)
+				k.host(found, e)
 			}
 			if all {
+				k.know(found)
 				k.keep(k.names())
 				k.m.listed(k.has(k.m.me.Host))
 			}
 		}
 	}
+}
+
+// know takes over which hosts there are.
+func (k *link) know(found map[string]protocol.Host) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hosts = maps.Clone(found)
 }
 
 func (k *link) has(name string) bool {
@@ -278,17 +296,15 @@ func (k *link) keep(names []string) {
 }
 
 // host takes one row of the hosts of the hub; one that cannot be read is set aside.
-func (k *link) host(e jetstream.KeyValueEntry) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (k *link) host(found map[string]protocol.Host, e jetstream.KeyValueEntry) {
 	var h protocol.Host
 	switch err := json.Unmarshal(e.Value(), &h); {
 	case e.Operation() != jetstream.KeyValuePut:
-		delete(k.hosts, e.Key())
+		delete(found, e.Key())
 	case err != nil || h.Name != e.Key() || protocol.CheckHost(h.Name) != nil:
 		k.m.o.Log.Error("A host of the hub is set aside: what is kept of it cannot be read", "host", fleet.Line(e.Key(), 80))
 	default:
-		k.hosts[h.Name] = h
+		found[h.Name] = h
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -263,6 +264,23 @@ func TestSeals(t *testing.T) {
 	if _, err := at.who(subject, nil, []byte("stop x")); err == nil {
 		t.Error("nothing counts as signed")
 	}
+}
+
+// TestAHubThatLostItsStore: it does not know its hosts any more, and each says so and acts on nothing that is shared.
+func TestAHubThatLostItsStore(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	m, _ := host(t, hub.Join(t, "box1"), nil)
+	eventually(t, "it is well", func() bool { return m.Seen(now()).Status == fleet.StatusOK })
+	hub.Stop(0)
+	if err := os.RemoveAll(filepath.Join(hub.Dirs[0], "store")); err != nil {
+		t.Fatal(err)
+	}
+	hub.Restart(0)
+	eventually(t, "it says so", func() bool {
+		seen := m.Seen(now())
+		return seen.Status == fleet.StatusUnknown && strings.Contains(seen.Why, "does not know this host")
+	})
 }
 
 // TestAMachineThatWasCloned: two daemons with one key are two holders of leases, and whichever looks after all tells that there are two.
