@@ -110,7 +110,7 @@ func atlas() []row {
 		{pkg: "internal/hub/credential", may: "hub/protocol", why: "who is who at a hub, what a host may do and signs: keys, tokens and the files of them; it speaks with nobody", not: "net net/http github.com/nats-io/nats.go github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub/folder", may: "hub/credential hub/protocol", why: "the folder of a node of a hub, made and read: the command line makes it, and links no server", not: "net/http github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub/wire", may: "hub/credential hub/protocol", why: "the way to a hub: a client of NATS", not: "github.com/nats-io/nats-server/v2/server"},
-		{pkg: "internal/hub/ask", may: "api", why: "how hosts ask each other over a hub: HTTP in messages; who asks it is told by whoever composes it", not: "github.com/nats-io/nats-server/v2/server"},
+		{pkg: "internal/hub/ask", may: "api hub/protocol", why: "how hosts ask each other over a hub: HTTP in messages; who asks it is told by whoever composes it", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub/rows", why: "what hosts tell of themselves, as rows of a bucket: it knows no word of what they tell", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub/command", may: "api hub/credential hub/folder hub/protocol hub/wire", why: "custos hub and custos join in words: cli hands it what it stands on; the server is another program", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub", may: "hub/credential hub/folder hub/protocol", why: "a node of a hub: the server of NATS is embedded here, and custos links it nowhere"},

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"custos/internal/hub/protocol"
 )
 
 // AskerOptions are what an Asker needs.
@@ -55,10 +57,10 @@ const (
 // NewAsker listens for answers, until Close. from is the name of this host, under which the hub
 // lets nc publish.
 func NewAsker(nc *nats.Conn, from string, o AskerOptions) (*Asker, error) {
-	if err := CheckHost(from); err != nil {
+	if err := protocol.CheckHost(from); err != nil {
 		return nil, err
 	}
-	a := &Asker{nc: nc, from: from, inbox: InboxPrefix(from) + "." + rand.Text(), sign: o.Sign, beat: beatOf(o.Beat), over: make(chan struct{}), streams: map[string]*stream{}, heard: map[string]time.Time{}}
+	a := &Asker{nc: nc, from: from, inbox: protocol.InboxPrefix(from) + "." + rand.Text(), sign: o.Sign, beat: beatOf(o.Beat), over: make(chan struct{}), streams: map[string]*stream{}, heard: map[string]time.Time{}}
 	if a.sign == nil {
 		a.sign = func(string, []byte) (nats.Header, error) { return nil, nil }
 	}
@@ -169,7 +171,7 @@ func (a *Asker) publish(to, reply string, c call, header nats.Header) error {
 	if err != nil {
 		return err
 	}
-	return a.send(&nats.Msg{Subject: Subject(to, a.from), Reply: reply, Header: header, Data: data})
+	return a.send(&nats.Msg{Subject: protocol.AskSubject(to, a.from), Reply: reply, Header: header, Data: data})
 }
 
 func (a *Asker) send(m *nats.Msg) error {

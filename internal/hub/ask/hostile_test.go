@@ -14,6 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"pgregory.net/rapid"
+
+	"custos/internal/hub/protocol"
 )
 
 // raw is a call as somebody else may write it.
@@ -59,7 +61,7 @@ func TestCallsThatAreNone(t *testing.T) {
 		"negative":         raw(`{"v":1,"kind":"go","id":"`+testID+`","until":-1}`, ""),
 	}
 	for name, data := range calls {
-		if err := c.PublishRequest(Subject("b", "c"), "_INBOX_c.t.0", data); err != nil {
+		if err := c.PublishRequest(protocol.AskSubject("b", "c"), "_INBOX_c.t.0", data); err != nil {
 			t.Fatal(err)
 		}
 		m, err := sub.NextMsg(5 * time.Second)
@@ -94,13 +96,13 @@ func TestAHostAnswersWhereItMayOnly(t *testing.T) {
 	}
 	for _, inbox := range []string{"_INBOX_a.t", "custos.ask.a.b"} {
 		data := raw(strings.Replace(question1(""), "_INBOX_c.t", inbox, 1), "")
-		if err := c.PublishRequest(Subject("b", "c"), inbox+".0", data); err != nil {
+		if err := c.PublishRequest(protocol.AskSubject("b", "c"), inbox+".0", data); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, reply := range []string{"custos.ask.a.b", "_INBOX_a.t.0", "_INBOX_c.t.0.x", "_INBOX_c.t", "x"} {
 		for _, data := range [][]byte{raw(question1(""), ""), raw(`{"v":1,"kind":"go","id":"`+testID+`","until":9}`, ""), raw("{", "")} {
-			if err := c.PublishRequest(Subject("b", "c"), reply, data); err != nil {
+			if err := c.PublishRequest(protocol.AskSubject("b", "c"), reply, data); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -145,11 +147,11 @@ func TestAnothersQuestionIsNotTouched(t *testing.T) {
 	c := p.hub.conn(t, "c")
 	its := bytes.ReplaceAll(asked, []byte(q.Inbox), []byte("_INBOX_c.t"))
 	for _, data := range [][]byte{raw(`{"v":1,"kind":"cancel","id":"`+q.ID+`"}`, ""), raw(`{"v":1,"kind":"go","id":"`+q.ID+`","until":9}`, ""), its} {
-		if err := c.PublishRequest(Subject("b", "c"), "_INBOX_c.t.0", data); err != nil {
+		if err := c.PublishRequest(protocol.AskSubject("b", "c"), "_INBOX_c.t.0", data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.a.PublishRequest(Subject("b", "a"), q.Inbox+".0", asked); err != nil { // itself, once more
+	if err := p.a.PublishRequest(protocol.AskSubject("b", "a"), q.Inbox+".0", asked); err != nil { // itself, once more
 		t.Fatal(err)
 	}
 	if err := errors.Join(c.Flush(), p.a.Flush(), p.b.Flush()); err != nil {
@@ -173,7 +175,7 @@ func TestWhoIsNotAnsweredIsToldSo(t *testing.T) {
 	c := p.hub.conn(t, "c")
 	sub, err := c.SubscribeSync("_INBOX_c.t.*")
 	if err == nil {
-		err = c.PublishRequest(Subject("b", "c"), "_INBOX_c.t.1", raw(`{"v":1,"kind":"go","id":"`+testID+`","until":9}`, ""))
+		err = c.PublishRequest(protocol.AskSubject("b", "c"), "_INBOX_c.t.1", raw(`{"v":1,"kind":"go","id":"`+testID+`","until":9}`, ""))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +195,7 @@ func TestVersions(t *testing.T) {
 	c := p.hub.conn(t, "c")
 	later := strings.Replace(question1(`,"priority":{"of":1}`), `"v":1`, `"v":2`, 1)
 	sub, _ := c.SubscribeSync("_INBOX_c.t.*")
-	if err := c.PublishRequest(Subject("b", "c"), "_INBOX_c.t.0", raw(later, "")); err != nil {
+	if err := c.PublishRequest(protocol.AskSubject("b", "c"), "_INBOX_c.t.0", raw(later, "")); err != nil {
 		t.Fatal(err)
 	}
 	m, err := sub.NextMsg(5 * time.Second)

@@ -12,6 +12,8 @@ import (
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"custos/internal/hub/protocol"
 )
 
 // testBeat is short enough for tests to see hosts die.
@@ -80,15 +82,15 @@ func (h *hub) run(t testing.TB) {
 // permissions are those that the package asks for.
 func permissions(host string) *natsserver.Permissions {
 	return &natsserver.Permissions{
-		Publish:   &natsserver.SubjectPermission{Allow: []string{Subject("*", host)}},
-		Subscribe: &natsserver.SubjectPermission{Allow: []string{Listens(host), InboxPrefix(host) + ".>"}},
+		Publish:   &natsserver.SubjectPermission{Allow: []string{protocol.AskSubject("*", host)}},
+		Subscribe: &natsserver.SubjectPermission{Allow: []string{Listens(host), protocol.InboxPrefix(host) + ".>"}},
 		Response:  &natsserver.ResponsePermission{MaxMsgs: 64, Expires: time.Minute},
 	}
 }
 
 func (h *hub) conn(t testing.TB, host string) *nats.Conn {
 	t.Helper()
-	nc, err := nats.Connect(h.ClientURL(), nats.UserInfo(host, host), nats.CustomInboxPrefix(InboxPrefix(host)), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.MaxReconnects(-1))
+	nc, err := nats.Connect(h.ClientURL(), nats.UserInfo(host, host), nats.CustomInboxPrefix(protocol.InboxPrefix(host)), nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.MaxReconnects(-1))
 	if err != nil {
 		t.Fatal(err)
 	}

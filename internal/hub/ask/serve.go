@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"custos/internal/api"
+	"custos/internal/hub/protocol"
 )
 
 // Options say how questions are answered.
@@ -65,7 +66,7 @@ type server struct {
 // the host that asks. Then it hears no more, what is being answered ends as an error, and it
 // returns when the handlers have, or after 4 beats, with the error that some have not.
 func Serve(ctx context.Context, nc *nats.Conn, host string, handler func(from string) http.Handler, o Options) error {
-	if err := CheckHost(host); err != nil {
+	if err := protocol.CheckHost(host); err != nil {
 		return err
 	}
 	if o.Authenticate == nil {
@@ -157,7 +158,7 @@ func (s *server) receive(m *nats.Msg) {
 		return
 	}
 	c, err := readCall(m.Data)
-	if err == nil && c.Kind == kindAsk && (!isInbox(c.Inbox, from) || m.Reply != c.Inbox+".0") {
+	if err == nil && c.Kind == kindAsk && (!protocol.IsInboxOf(from, c.Inbox) || m.Reply != c.Inbox+".0") {
 		err = fmt.Errorf("cannot answer a question whose reply subject is not host %s's own", from)
 	}
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *server) find(from, id string) *answer {
 // goOn lets an answer go on. Of a question that is not being answered it is said so: this daemon
 // has not taken it, or its asker has not heard how the answer ended.
 func (s *server) goOn(from, reply string, c call) {
-	if !isInbox(reply, from) {
+	if !protocol.IsInboxOf(from, reply) {
 		s.Counts.Malformed.Add(1)
 		return
 	}
@@ -267,7 +268,7 @@ func (s *server) remove(a *answer) {
 
 // refuse answers with an error, where the reply subject is the asker's own.
 func (s *server) refuse(from, reply string, e *api.Error) {
-	if !isInbox(reply, from) {
+	if !protocol.IsInboxOf(from, reply) {
 		return
 	}
 	if p, err := failed(e); err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"custos/internal/api"
+	"custos/internal/hub/protocol"
 )
 
 // Transport asks one host. It is an http.RoundTripper, safe for concurrent use.
@@ -24,7 +25,7 @@ type Transport struct {
 
 // To is the way to a host; nothing is asked yet.
 func (a *Asker) To(host string) (*Transport, error) {
-	if err := CheckHost(host); err != nil {
+	if err := protocol.CheckHost(host); err != nil {
 		return nil, err
 	}
 	return &Transport{a, host}, nil
@@ -86,7 +87,7 @@ func (t *Transport) signed(c call) (*nats.Msg, error) {
 	if err != nil {
 		return nil, badInput("cannot ask host %s: %v", t.to, err)
 	}
-	m := &nats.Msg{Subject: Subject(t.to, t.asker.from), Data: data}
+	m := &nats.Msg{Subject: protocol.AskSubject(t.to, t.asker.from), Data: data}
 	if m.Header, err = t.asker.sign(m.Subject, data); err != nil {
 		return nil, fmt.Errorf("cannot ask host %s: the question cannot be signed: %w", t.to, err)
 	}

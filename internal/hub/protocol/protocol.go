@@ -47,8 +47,11 @@ func InboxPrefix(host string) string { return "_INBOX_" + host }
 // publish once to any reply subject that came with the question (allow_responses), and does not look
 // whose it is: one that is no inbox of the asker must not be answered.
 func IsInboxOf(host, reply string) bool {
-	return strings.HasPrefix(reply, InboxPrefix(host)+".") && !strings.ContainsAny(reply, "*> \t\r\n")
+	rest, is := strings.CutPrefix(reply, InboxPrefix(host)+".")
+	return is && len(rest) <= 128 && inboxRest.MatchString(rest)
 }
+
+var inboxRest = regexp.MustCompile(`^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$`)
 
 // The services of a hub, in its own account: hosts do not reach them.
 const (
