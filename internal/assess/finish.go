@@ -44,10 +44,10 @@ func (p *pass) link() {
 	}
 }
 
-// explain notes the causes of an alert. One that is true no more, and only fires on for a while,
-// is news to nobody because its cause ended first.
+// explain notes the causes of an alert. One that is not seen to be true now, and only fires on for a
+// while or until it can be told, is news to nobody because its cause ended first.
 func (p *pass) explain(a *fleet.Alert, by []fleet.AlertKey) {
-	if lingers := a.Blind == "" && a.LastTrue.Before(p.snap.At); len(by) > 0 || !lingers {
+	if isTrue := !a.LastTrue.Before(p.snap.At); len(by) > 0 || isTrue {
 		a.CausedBy = by
 	}
 }

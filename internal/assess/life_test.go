@@ -237,17 +237,22 @@ func TestFindingsComeWorstThenOldestFirst(t *testing.T) {
 	}
 }
 
-// What fires on for a while after it ended was explained by what ended first: that stays so, and
-// is over when it is true again.
+// What fires on for a while after it ended was explained by what ended first: that stays so, also
+// where it cannot be told meanwhile, and is over when it is true again.
 func TestWhatFiresOnKeepsItsCause(t *testing.T) {
 	set := parse(t, "[rule.host-bad]\npriority='P1'\nover='host'\nexpr='host.cpus > 1'\n"+logRule("caused_by=['host-bad']\nkeep_firing_for='1m'"))
+	const blind = -1
 	var past fleet.Past
 	for i, c := range []struct {
 		at         time.Duration
 		size, cpus int
 		caused     bool
-	}{{0, 1000, 4, true}, {10 * time.Second, 1, 1, true}, {20 * time.Second, 1000, 1, false}, {30 * time.Second, 1000, 4, true}, {40 * time.Second, 1000, 1, false}} {
+	}{{0, 1000, 4, true}, {10 * time.Second, 1, 1, true}, {15 * time.Second, blind, 1, true}, {20 * time.Second, 1000, 1, false},
+		{30 * time.Second, 1000, 4, true}, {35 * time.Second, blind, 1, true}, {40 * time.Second, 1000, 1, false}} {
 		s := worldWithLog(c.at, int64(c.size))
+		if c.size == blind {
+			s.Logs.Blind("lost")
+		}
 		s.Host.Value.CPUs = c.cpus
 		got := Assess(set, s, past)
 		past = after(past, got)

@@ -378,17 +378,22 @@ func (w *mergeTown) mailed(all map[string]api.Merge) {
 // looked at. Other parts of Custos look at repositories; none of them asks this of a queue.
 func (w *mergeTown) idles() {
 	w.Helper()
-	before := w.count("gates")
-	if err := os.Truncate(filepath.Join(w.dir, "asked"), 0); err != nil {
-		w.Fatal(err)
-	}
-	c := w.client()
-	for range 3 {
-		if _, err := c.Patrol(w.Context(), api.PatrolOrder{}); err != nil {
+	var before int
+	asked := func() []byte {
+		before = w.count("gates")
+		if err := os.Truncate(filepath.Join(w.dir, "asked"), 0); err != nil {
 			w.Fatal(err)
 		}
+		for range 3 {
+			if _, err := w.client().Patrol(w.Context(), api.PatrolOrder{}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		b, _ := os.ReadFile(filepath.Join(w.dir, "asked"))
+		return b
 	}
-	if b, _ := os.ReadFile(filepath.Join(w.dir, "asked")); len(b) > 0 || w.count("gates") != before {
+	await(w.T, w.said.String, func() bool { return len(asked()) == 0 }) // what was under way makes sure that it is clean
+	if b := asked(); len(b) > 0 || w.count("gates") != before {
 		w.Errorf("an idle queue asks git: %s; gates ran %d times", b, w.count("gates")-before)
 	}
 }

@@ -63,25 +63,37 @@ type Member struct {
 // keyWatch is the lease of who looks after all hosts, and tells of those that are silent.
 const keyWatch = "hosts"
 
-// Open reads where the host shares things; nil where it shares nothing.
+// Open reads where the host shares things; nil where it shares nothing. Where what was joined cannot be
+// read, the Member knows nothing, and says why, until Run can read it: all else goes on.
 func Open(o Options) (*Member, error) {
 	if o.TTL <= 0 {
 		o.TTL = time.Duration(fleet.LeaseTime)
 	}
 	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet"}
-	j, err := credential.Load(o.Joined)
+	err := m.load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.File == "":
 		return nil, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return m, nil
-	case err != nil:
-		return nil, err
 	case o.File != "":
 		return nil, fmt.Errorf("cannot keep leases in %s and in the hub that was joined: leave file out, or remove %s", o.File, o.Joined)
+	case err != nil:
+		m.cut = fleet.Line(fleet.Redact(err.Error()), 400)
 	}
-	m.joined, m.me.Host = j, j.Host
 	return m, nil
+}
+
+// load reads which hub was joined, and by which name.
+func (m *Member) load() error {
+	j, err := credential.Load(m.o.Joined)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined, m.me.Host = j, j.Host
+	return nil
 }
 
 // newRun names one run of a daemon.
@@ -128,6 +140,9 @@ func canceled() context.Context {
 // open is where leases are kept, and what else is to run until it ends, and closes all then.
 func (m *Member) open() (lease.Store, func(context.Context) error, error) {
 	if m.o.File == "" {
+		if err := m.load(); err != nil {
+			return nil, nil, err
+		}
 		return m.connect()
 	}
 	s, err := local.Open(m.o.File, local.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn})
@@ -171,7 +186,11 @@ func (m *Member) Want(keys ...string) {
 }
 
 // Host is the name of this host there.
-func (m *Member) Host() string { return m.me.Host }
+func (m *Member) Host() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.me.Host
+}
 
 func (m *Member) now() (*hold.Leases, *link, string) {
 	m.mu.Lock()
@@ -184,10 +203,10 @@ func (m *Member) now() (*hold.Leases, *link, string) {
 
 // Seen is the hub as it is known at this moment. Where it is not reached, nothing of it is known.
 func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
-	out := fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK, At: at, Probe: "hub"}, Value: fleet.Hub{Host: m.me.Host}}
+	out := fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK, At: at, Probe: "hub"}, Value: fleet.Hub{Host: m.Host()}}
 	l, k, cut := m.now()
 	if l == nil {
-		out.Blind("no daemon keeps its leases")
+		out.Blind("no daemon keeps its leases: " + cut)
 		return out
 	}
 	all, silent := l.All()

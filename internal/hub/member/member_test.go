@@ -332,3 +332,37 @@ func TestAFileOfLeases(t *testing.T) {
 	endA()
 	eventually(t, "b holds it", func() bool { b.Want("k"); return mine(b, "k") })
 }
+
+// TestWhatWasJoinedCannotBeRead: nothing is known of the hub then, and it is said why; nothing else of the
+// host waits for that, and it takes part as soon as it can.
+func TestWhatWasJoinedCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "hub")
+	if err := hubtest.Start(t, 1).Join(t, "box1").Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "hub.json")
+	whole, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{}
+	m, err := Open(Options{Place: Place{Joined: dir, Hosts: filepath.Join(dir, "hosts.json")}, Now: now, Epochs: l.known, Learn: l.learn, Changed: func(string) {}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil || m == nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	if seen := m.Seen(now()); seen.Usable() || !strings.Contains(seen.Why, file) {
+		t.Errorf("%+v", seen)
+	}
+	if err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("it runs, or says %v", err)
+	}
+	if err := os.WriteFile(file, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	goes(t, m)
+	eventually(t, "it holds a lease", func() bool { m.Want("k"); return mine(m, "k") })
+}

@@ -142,7 +142,7 @@ func TestAHolderThatIsStoppedInTheMiddle(t *testing.T) {
 	}
 	stopped := time.Now()
 	b, _ := host(t, hub.Join(t, "box2"), nil)
-	hubtest.Eventually(t, 40*time.Second, "box2 takes over", func() bool { b.Want("forge/x"); return mine(b, "forge/x") })
+	hubtest.Eventually(t, 2*time.Minute, "box2 takes over", func() bool { b.Want("forge/x"); return mine(b, "forge/x") })
 	t.Logf("box2 took over %s after box1 was stopped", time.Since(stopped).Round(time.Second))
 	if d, err := time.ParseDuration(os.Getenv("CUSTOS_STOPPED_FOR")); err == nil {
 		time.Sleep(time.Until(stopped.Add(d)))
