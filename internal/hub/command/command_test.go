@@ -111,6 +111,14 @@ func TestCommands(t *testing.T) {
 		t.Fatal(j, err)
 	}
 	host.fails(t, api.Changed, "this machine is host build-1 of a hub already", "", "join", first)
+	creds := filepath.Join(host.joined, "hub.creds")
+	if err := os.Chmod(creds, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	host.fails(t, api.BadInput, "chmod 600 "+creds, "", "join", first)
+	if err := os.Chmod(creds, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	host.fails(t, api.Forbidden, "this token was used before", "", "join", first, "--replace")
 	if again, err := credential.Load(host.joined); err != nil || string(again.Creds) != string(j.Creds) {
 		t.Errorf("what was joined is lost: %v", err)
@@ -153,6 +161,7 @@ func TestInit(t *testing.T) {
 	p.must(t, []string{"node b: bring " + three + "/b to its machine"}, "hub", "init", "--dir", three, "--node", "a=10.0.0.1", "--node", "b=10.0.0.2:4333,b.example.com", "--node", "c=10.0.0.3")
 	for _, bad := range [][]string{
 		{"--node", "a"}, {"--node", "=x"}, {"--node", "a=10.0.0.1", "--node", "a=10.0.0.2"}, {"--node", "a/b=10.0.0.1"}, {"--address", "a:b:c"}, {"--address", "a:99999"},
+		{"--node", "a=10.0.0.1", "--node", "b=10.0.0.1"}, {"--address", "10.0.0.1,10.0.0.1"},
 	} {
 		at := filepath.Join(t.TempDir(), "bad")
 		p.fails(t, api.BadInput, "", "", append([]string{"hub", "init", "--dir", at}, bad...)...)
@@ -165,6 +174,10 @@ func TestInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.fails(t, api.BadInput, "hub.toml:1", "", "hub", "hosts")
+	if err := os.Chmod(filepath.Join(three, "a", "keys.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.fails(t, api.BadInput, "chmod 600 "+three+"/a/keys.json", "", "hub", "hosts", "--dir", three)
 }
 
 // files lists what is in a folder.

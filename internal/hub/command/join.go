@@ -85,6 +85,8 @@ func mayJoin(dir string, replace bool) error {
 	j, err := credential.Load(dir)
 	switch {
 	case replace, errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, credential.ErrOpen):
+		return &api.Error{Kind: api.BadInput, Message: err.Error()}
 	case err != nil:
 		return &api.Error{Kind: api.BadInput, Message: err.Error(), Hint: "custos join TOKEN --replace"}
 	default:

@@ -35,6 +35,8 @@ const (
 	caName     = "ca.pem"
 )
 
+var errNoURL = errors.New("it is not said where the hub is reached")
+
 // String shows the host and no secret.
 func (j Joined) String() string { return "(host " + j.Host + " of a hub)" }
 
@@ -50,7 +52,7 @@ func (j Joined) Check() error {
 		return err
 	}
 	if len(j.URLs) == 0 {
-		return errors.New("it is not said where the hub is reached")
+		return errNoURL
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(j.CA) {
 		return errors.New("there is no certificate by which the hub is known")
@@ -100,16 +102,14 @@ func Load(dir string) (j Joined, err error) {
 	if err != nil {
 		return j, fmt.Errorf("cannot read which hub was joined: %w", err)
 	}
-	var f joinedFile
-	if err := json.Unmarshal(text, &f); err != nil {
-		return j, fmt.Errorf("cannot read %s: %w", file, err)
+	if j, err = readJoined(file, text); err != nil {
+		return Joined{}, err
 	}
-	if f.Version != 1 {
-		return j, fmt.Errorf("cannot read %s: it is of version %d, and 1 is understood", file, f.Version)
-	}
-	j = Joined{URLs: f.URLs, Account: f.Account, Host: f.Host}
 	if j.CA, err = os.ReadFile(filepath.Join(dir, caName)); err == nil {
-		j.Creds, err = os.ReadFile(filepath.Join(dir, credsName))
+		j.Creds, err = ReadSecret(filepath.Join(dir, credsName))
+	}
+	if errors.Is(err, ErrOpen) {
+		return Joined{}, fmt.Errorf("cannot use what was joined: %w", err)
 	}
 	if err == nil {
 		err = j.Check()
@@ -118,6 +118,24 @@ func Load(dir string) (j Joined, err error) {
 		return Joined{}, fmt.Errorf("cannot use what was joined in %s: %v: join anew, or remove the folder to leave the hub", dir, err)
 	}
 	return j, nil
+}
+
+// readJoined reads hub.json.
+func readJoined(file string, text []byte) (j Joined, err error) {
+	var f joinedFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return j, misread(file, lineOf(text, err), err)
+	}
+	if f.Version != 1 {
+		return j, misread(file, lineOfKey(text, "version"), fmt.Errorf("it is of version %d, and 1 is understood", f.Version))
+	}
+	if err := protocol.CheckHost(f.Host); err != nil {
+		return j, misread(file, lineOfKey(text, "host"), err)
+	}
+	if len(f.URLs) == 0 {
+		return j, misread(file, lineOfKey(text, "urls"), errNoURL)
+	}
+	return Joined{URLs: f.URLs, Account: f.Account, Host: f.Host}, nil
 }
 
 // remains is a file that is left of what was joined; "" for none.

@@ -36,23 +36,25 @@ func NewKeys() (k Keys, err error) {
 	return k, err
 }
 
-// ReadKeys reads what Keys.Bytes wrote.
-func ReadKeys(data []byte) (k Keys, err error) {
+// ReadKeys reads what Keys.Bytes wrote. The error says where in the file that it was read from something is
+// wrong, and nothing of what stands there.
+func ReadKeys(file string, data []byte) (k Keys, err error) {
 	var f keyFile
-	if json.Unmarshal(data, &f) != nil {
-		return k, errors.New("these are no keys of a hub") // what is wrong may be a part of a secret
+	if err := json.Unmarshal(data, &f); err != nil {
+		return k, misread(file, lineOf(data, err), errors.New("these are no keys of a hub"))
 	}
 	if f.Version != 1 {
-		return k, fmt.Errorf("these keys are of version %d, and 1 is understood", f.Version)
+		return k, misread(file, lineOfKey(data, "version"), fmt.Errorf("these keys are of version %d, and 1 is understood", f.Version))
 	}
 	for _, x := range []struct {
+		name string
 		to   *nkeys.KeyPair
 		seed string
 		is   func(string) bool
-	}{{&k.operator, f.Operator, nkeys.IsValidPublicOperatorKey}, {&k.hosts, f.Hosts, nkeys.IsValidPublicAccountKey},
-		{&k.hub, f.Hub, nkeys.IsValidPublicAccountKey}, {&k.system, f.System, nkeys.IsValidPublicAccountKey}} {
+	}{{"operator", &k.operator, f.Operator, nkeys.IsValidPublicOperatorKey}, {"hosts", &k.hosts, f.Hosts, nkeys.IsValidPublicAccountKey},
+		{"hub", &k.hub, f.Hub, nkeys.IsValidPublicAccountKey}, {"system", &k.system, f.System, nkeys.IsValidPublicAccountKey}} {
 		if *x.to, err = nkeys.FromSeed([]byte(x.seed)); err != nil || !x.is(public(*x.to)) {
-			return Keys{}, errors.New("a key of the hub is damaged")
+			return Keys{}, misread(file, lineOfKey(data, x.name), errors.New("a key of the hub is damaged"))
 		}
 	}
 	return k, nil

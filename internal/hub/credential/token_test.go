@@ -177,12 +177,12 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ReadKeys(text)
+	again, err := ReadKeys("keys.json", text)
 	if err != nil || again.Account() != k.Account() || again.HubAccount() != k.HubAccount() || again.SystemAccount() != k.SystemAccount() {
 		t.Errorf("they are others: %v", err)
 	}
 	for _, bad := range []string{"", "{}", `{"version":2}`, strings.Replace(string(text), `"operator": "SO`, `"operator": "SA`, 1), strings.Replace(string(text), `"hub": "SA`, `"hub": "SX`, 1)} {
-		if _, err := ReadKeys([]byte(bad)); err == nil {
+		if _, err := ReadKeys("keys.json", []byte(bad)); err == nil {
 			t.Errorf("keys are read from %q", bad)
 		}
 	}

@@ -108,14 +108,16 @@ func Read(dir string) (f Folder, err error) {
 	var keys []byte
 	for _, x := range []struct {
 		name string
+		read func(string) ([]byte, error)
 		to   *[]byte
-	}{{caName, &f.CA}, {certName, &f.Cert}, {certKeyName, &f.CertKey}, {keysName, &keys}, {adminName, &f.Admin}, {systemName, &f.System}} {
-		if *x.to, err = os.ReadFile(filepath.Join(dir, x.name)); err != nil {
+	}{{caName, os.ReadFile, &f.CA}, {certName, os.ReadFile, &f.Cert}, {certKeyName, credential.ReadSecret, &f.CertKey},
+		{keysName, credential.ReadSecret, &keys}, {adminName, credential.ReadSecret, &f.Admin}, {systemName, credential.ReadSecret, &f.System}} {
+		if *x.to, err = x.read(filepath.Join(dir, x.name)); err != nil {
 			return Folder{}, fmt.Errorf("cannot read the folder of a hub: %w", err)
 		}
 	}
-	if f.Keys, err = credential.ReadKeys(keys); err != nil {
-		return Folder{}, fmt.Errorf("cannot read %s: %w", filepath.Join(dir, keysName), err)
+	if f.Keys, err = credential.ReadKeys(filepath.Join(dir, keysName), keys); err != nil {
+		return Folder{}, err
 	}
 	return f, nil
 }

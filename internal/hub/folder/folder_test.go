@@ -66,6 +66,88 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// Nodes that could not run beside each other, or would be one for hosts, are not made, and nothing is left of them.
+func TestNodesThatAreInEachOthersWay(t *testing.T) {
+	at := func(name string, cluster int, addresses ...string) Node {
+		return Node{Name: name, Addresses: addresses, ClusterPort: cluster}
+	}
+	for _, c := range []struct {
+		want  string // "": they are made
+		nodes []Node
+	}{
+		{"there are two nodes a", []Node{at("a", 0, "10.0.0.1"), at("a", 0, "10.0.0.2")}},
+		{"node a: address 10.0.0.1:4222 is named twice", []Node{at("a", 0, "10.0.0.1", "10.0.0.1:4222")}},
+		{"node a: address hub.example.com:4222 is named twice", []Node{at("a", 0, "hub.example.com", "Hub.Example.com")}},
+		{"node a: address [::1]:4222 is named twice", []Node{at("a", 0, "[::1]:4222", "[0:0::1]:4222")}},
+		{"nodes a and b have one address, 10.0.0.1:4222", []Node{at("a", 0, "10.0.0.1"), at("b", 7000, "10.0.0.1")}},
+		{"nodes a and b have one address, 10.0.0.1:4222", []Node{at("a", 0, "a.example.com", "10.0.0.1"), at("b", 7000, "b.example.com", "10.0.0.1")}},
+		{"nodes a and b have one address, 10.0.0.1:6222", []Node{at("a", 0, "10.0.0.1:4222"), at("b", 0, "10.0.0.1:4333")}},
+		{"nodes b and a have one address, 10.0.0.1:6222", []Node{at("a", 0, "10.0.0.1"), at("b", 7000, "10.0.0.1:6222")}},
+		{"node a: address 10.0.0.1:6222 is where other nodes connect", []Node{at("a", 0, "10.0.0.1:6222"), at("b", 0, "10.0.0.2")}},
+		{"", []Node{at("a", 0, "10.0.0.1:6222")}},
+		{"", []Node{at("a", 7000, "127.0.0.1:4001"), at("b", 7001, "127.0.0.1:4002")}},
+		{"", []Node{at("a", 0, "10.0.0.1", "10.0.0.1:4333", "a.example.com"), at("b", 0, "10.0.0.2")}},
+	} {
+		dir := filepath.Join(t.TempDir(), "x", "hub")
+		_, err := Init(dir, c.nodes, noon)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: want %q, got %v", c.nodes, c.want, err)
+		}
+		if _, gone := os.Stat(filepath.Dir(dir)); err != nil && !os.IsNotExist(gone) {
+			t.Errorf("%+v: something is left: %v", c.nodes, gone)
+		}
+	}
+}
+
+// A secret that others may read, or that is another user's, is not used, and it is said what to do.
+func TestSecretsThatAreOpen(t *testing.T) {
+	for _, name := range []string{"node.key", "keys.json", "admin.creds", "system.creds"} {
+		f := initOne(t, Node{Name: "a"})[0]
+		file := filepath.Join(f.Dir, name)
+		if err := os.Chmod(file, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(f.Dir); err == nil || !strings.Contains(err.Error(), "chmod 600 "+file) {
+			t.Errorf("%s is open: %v", name, err)
+		}
+		if err := os.Chmod(file, 0o400); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(f.Dir); err != nil {
+			t.Errorf("%s is ours alone: %v", name, err)
+		}
+	}
+	f := initOne(t, Node{Name: "a"})[0]
+	if err := os.Chmod(filepath.Join(f.Dir, "ca.pem"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(f.Dir); err != nil {
+		t.Errorf("a certificate is no secret: %v", err)
+	}
+}
+
+// Of keys that are damaged the line is said, and nothing that stands there.
+func TestDamagedKeys(t *testing.T) {
+	f := initOne(t, Node{Name: "a"})[0]
+	file := filepath.Join(f.Dir, "keys.json")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		old, instead string
+		line         int
+	}{{`"hosts": "SA`, `"hosts": "SX`, 4}, {`"hub": "`, `"hub": SA"`, 5}, {`"version": 1`, `"version": 2`, 2}, {"\n}", "", 6}} {
+		if err := os.WriteFile(file, []byte(strings.Replace(string(whole), c.old, c.instead, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Read(f.Dir)
+		if err == nil || !strings.Contains(err.Error(), file+":"+strconv.Itoa(c.line)+": ") || strings.Contains(err.Error(), "SA") || strings.Contains(err.Error(), "SX") {
+			t.Errorf("%s: want line %d, got %v", c.instead, c.line, err)
+		}
+	}
+}
+
 // The certificate of a node is good for its addresses and for loopback, for ten years, and for nobody else.
 func TestCertificates(t *testing.T) {
 	all := initOne(t, Node{Name: "a", Addresses: []string{"10.0.0.1", "a.example.com"}}, Node{Name: "b", Addresses: []string{"10.0.0.2"}})

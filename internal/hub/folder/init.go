@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -91,7 +92,59 @@ func checkNodes(nodes []Node) error {
 			}
 		}
 	}
+	return checkApart(nodes)
+}
+
+// use is what a node listens at an address for.
+type use struct {
+	at, node string
+	nodes    bool // for other nodes, and not for hosts
+}
+
+func uses(nodes []Node) (hosts, others []use) {
+	for _, n := range nodes {
+		for _, a := range n.reached() {
+			hosts = append(hosts, use{plain(a), n.Name, false})
+			if len(nodes) > 1 {
+				others = append(others, use{n.forNodes(a), n.Name, true})
+			}
+		}
+	}
+	return hosts, others
+}
+
+// checkApart refuses an address that is used twice: two nodes do not run beside each other there, or are
+// one for those who connect.
+func checkApart(nodes []Node) error {
+	seen := map[string]use{}
+	hosts, others := uses(nodes)
+	for _, u := range append(hosts, others...) {
+		switch was, is := seen[u.at]; {
+		case is && was.node != u.node:
+			return fmt.Errorf("nodes %s and %s have one address, %s: each is to be on a machine of its own", was.node, u.node, u.at)
+		case is && !u.nodes:
+			return fmt.Errorf("node %s: address %s is named twice", u.node, u.at)
+		case is && !was.nodes:
+			return fmt.Errorf("node %s: address %s is where other nodes connect: want another port", u.node, u.at)
+		}
+		seen[u.at] = u
+	}
 	return nil
+}
+
+// plain is an address with its port, however it was written.
+func plain(address string) string {
+	host, port, _ := HostPort(address) // was checked
+	if ip := net.ParseIP(host); ip != nil {
+		host = ip.String()
+	}
+	return net.JoinHostPort(strings.ToLower(host), strconv.Itoa(port))
+}
+
+// forNodes is where other nodes connect at an address.
+func (n Node) forNodes(address string) string {
+	host, _, _ := HostPort(address) // was checked
+	return plain(net.JoinHostPort(host, strconv.Itoa(n.clusterPort())))
 }
 
 func mustBeEmpty(dir string) error {

@@ -350,17 +350,31 @@ func TestWhatWasJoinedCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &ledger{}
-	m, err := Open(Options{Place: Place{Joined: dir, Hosts: filepath.Join(dir, "hosts.json")}, Now: now, Epochs: l.known, Learn: l.learn, Changed: func(string) {}, Log: slog.New(slog.DiscardHandler)})
-	if err != nil || m == nil {
-		t.Fatalf("%v, %v", m, err)
+	open := func() *Member {
+		m, err := Open(Options{Place: Place{Joined: dir, Hosts: filepath.Join(dir, "hosts.json")}, Now: now, Epochs: l.known, Learn: l.learn, Changed: func(string) {}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil || m == nil {
+			t.Fatalf("%v, %v", m, err)
+		}
+		return m
 	}
+	m := open()
 	if seen := m.Seen(now()); seen.Usable() || !strings.Contains(seen.Why, file) {
 		t.Errorf("%+v", seen)
 	}
 	if err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("it runs, or says %v", err)
 	}
-	if err := os.WriteFile(file, whole, 0o600); err != nil {
+	creds := filepath.Join(dir, "hub.creds")
+	if err := errors.Join(os.WriteFile(file, whole, 0o600), os.Chmod(creds, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if seen := open().Seen(now()); seen.Usable() || !strings.Contains(seen.Why, "chmod 600 "+creds) {
+		t.Errorf("of credentials that are open: %+v", seen)
+	}
+	if err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "chmod 600 "+creds) {
+		t.Errorf("it runs with credentials that are open, or says %v", err)
+	}
+	if err := os.Chmod(creds, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	goes(t, m)
