@@ -18,7 +18,7 @@ type Config struct {
 	Found bool   // whether File exists
 	Text  []byte // the whole file: rules and kinds read their own tables from it
 	Kinds []KindFile
-	// Joined is which hub this host has joined, and with which others; nil: none.
+	// Joined is which hub this host has joined; nil: none.
 	Joined []byte
 	Home   string // the home everything stays below unless configured
 

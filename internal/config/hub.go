@@ -1,9 +1,6 @@
 package config
 
-import (
-	"bytes"
-	"path/filepath"
-)
+import "path/filepath"
 
 // What lies in the state folder of a host that has joined a hub.
 const (
@@ -24,13 +21,12 @@ func (c Config) HubDir() string { return filepath.Join(c.StateDir, hubFolder) }
 // HubHosts is the file in which the daemon keeps the names of the other hosts of the hub.
 func (c Config) HubHosts() string { return filepath.Join(c.HubDir(), hostsFile) }
 
-// Joined is what lies there, as one text; nil where no hub was joined. Nothing of it is a secret.
+// Joined is what lies there, as one text; nil where no hub was joined. Nothing of it is a secret. The names of
+// the other hosts are none of it: a daemon begins anew for another hub, and not for another host of it.
 func Joined(stateDir string) []byte {
-	dir := filepath.Join(stateDir, hubFolder)
-	joined, err := ReadFile(filepath.Join(dir, hubFile), mostJoined)
+	joined, err := ReadFile(filepath.Join(stateDir, hubFolder, hubFile), mostJoined)
 	if err != nil {
 		return nil
 	}
-	hosts, _ := ReadFile(filepath.Join(dir, hostsFile), mostJoined) // none are known yet
-	return bytes.Join([][]byte{nil, joined, hosts}, []byte{0})
+	return append([]byte{0}, joined...)
 }

@@ -172,12 +172,19 @@ func (p *webPage) open(ctx context.Context, h http.Handler, at string, served *s
 }
 
 // others are the other machines, until ctx ends: a page asks them while somebody looks at it.
-// nil: there are none. Who does something by the page was shown to be a person (Person).
+// nil: there are none, and no hub that others could join. Who does something by the page was shown to be a
+// person (Person).
 func (p *webPage) others(ctx context.Context) web.Hosts {
-	if len(p.s.hosts) == 0 {
+	if len(p.s.hosts) == 0 && p.s.cfg.Joined == nil {
 		return nil
 	}
-	return remote.NewWatch(ctx, p.s.hosts, nil, p.s.changes.Note)
+	return &shownHosts{ctx: ctx, changed: p.s.changes.Note, list: func() []remote.Host {
+		all, err := remote.Hosts(p.s.cfg)
+		if err != nil {
+			return p.s.hosts // as they were read before
+		}
+		return all
+	}}
 }
 
 func (p *webPage) listen(at string) (net.Listener, web.Site, error) {

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,43 +29,76 @@ func (h *Hub) revoke(ctx context.Context, m *nats.Msg) any {
 	var q protocol.Revoke
 	err := read(m, &q)
 	if err == nil {
-		if bad := protocol.CheckHost(q.Host); bad != nil {
-			err = refused(protocol.BadInput, "%v", bad)
-		}
+		err = h.checkRevoke(ctx, q)
 	}
 	if err != nil {
 		return protocol.Revoked{Refused: refusal(err)}
 	}
-	row, nodes, err := h.revokeHost(ctx, q.Host)
+	row, nodes, err := h.revokeHost(ctx, q)
 	if err != nil {
 		return protocol.Revoked{Refused: refusal(err)}
 	}
-	h.log.Info("revoke", "host", row.Name, "key", row.Key, "nodes", nodes)
+	h.log.Info("revoke", "host", row.Name, "key", cmp.Or(q.Key, row.Key), "nodes", nodes)
 	return protocol.Revoked{Host: row, Nodes: nodes}
 }
 
+// checkRevoke refuses what is no name, and a key that is none or that of another host.
+func (h *Hub) checkRevoke(ctx context.Context, q protocol.Revoke) error {
+	if err := protocol.CheckHost(q.Host); err != nil {
+		return refused(protocol.BadInput, "%v", err)
+	}
+	if q.Key == "" {
+		return nil
+	}
+	if !credential.IsUserKey(q.Key) {
+		return refused(protocol.BadInput, "this is no public key of a host")
+	}
+	rows, _, err := h.allHosts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Name != q.Host && (row.Key == q.Key || slices.Contains(row.Former, q.Key)) {
+			return refused(protocol.BadInput, "this is a key of host %s", row.Name)
+		}
+	}
+	return nil
+}
+
 // revokeHost writes it down first: what is written down is put in force by any node that runs.
-func (h *Hub) revokeHost(ctx context.Context, name string) (row protocol.Host, nodes []string, err error) {
+func (h *Hub) revokeHost(ctx context.Context, q protocol.Revoke) (row protocol.Host, nodes []string, err error) {
 	kv, err := h.bucket(ctx, protocol.Hosts)
 	if err != nil {
 		return row, nil, err
 	}
-	row, err = change(ctx, kv, name, func(row *protocol.Host, was bool) error {
-		if !was {
-			return refused(protocol.Unknown, "there is no host %s", name)
-		}
-		if row.Revoked.IsZero() {
-			row.Revoked = h.now().UTC()
-		}
-		return nil
-	})
+	row, err = change(ctx, kv, q.Host, func(row *protocol.Host, was bool) error { return h.revokeIn(row, was, q) })
 	if err == nil {
 		nodes, err = h.enforce(ctx)
 	}
-	if err == nil {
-		err = h.forget(ctx, name)
+	if err == nil && !row.Revoked.IsZero() {
+		err = h.forget(ctx, q.Host)
 	}
 	return row, nodes, err
+}
+
+// revokeIn writes into the row of a host what is revoked of it. A key that the row does not have is one of before
+// the hub lost its store: the host that has the name by now goes on.
+func (h *Hub) revokeIn(row *protocol.Host, was bool, q protocol.Revoke) error {
+	switch {
+	case !was && q.Key == "":
+		return refused(protocol.Unknown, "there is no host %s", q.Host)
+	case !was:
+		row.Name, row.Key = q.Host, q.Key
+	case q.Key != "" && q.Key != row.Key:
+		if !slices.Contains(row.Former, q.Key) {
+			row.Former = append(row.Former, q.Key)
+		}
+		return nil
+	}
+	if row.Revoked.IsZero() {
+		row.Revoked = h.now().UTC()
+	}
+	return nil
 }
 
 // forget removes what a host told, and the leases that it holds: nobody has to wait for their end.

@@ -79,27 +79,43 @@ func (s Surroundings) invite(ctx context.Context, at func() (string, error), q p
 }
 
 func (s Surroundings) revokeCommand(at func() (string, error)) *cobra.Command {
-	return &cobra.Command{
+	var q protocol.Revoke
+	c := &cobra.Command{
 		Use:   "revoke HOST",
 		Short: "End the connections of a host, and keep it from coming back",
 		Long: `revoke ends the connections of a host, and removes what it told. A node that is down
-refuses it within seconds after it is back. The name is free then.`,
-		Example: "  custos hub revoke build-1",
+refuses it within seconds after it is back. The name is free then. A hub that lost its store
+does not know its hosts any more, and their keys are good all the same: --key is the public
+key of one, which custos-hub wrote to its log when the host joined. Where another host has
+the name by now that one goes on.`,
+		Example: "  custos hub revoke build-1\n  custos hub revoke build-1 --key U…",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, args []string) error { return s.revoke(c.Context(), at, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			q.Host = args[0]
+			return s.revoke(c.Context(), at, q)
+		},
 	}
+	c.Flags().StringVar(&q.Key, "key", "", "the public `KEY` that is revoked, where the hub does not know the host any more, or by another key")
+	return c
 }
 
-func (s Surroundings) revoke(ctx context.Context, at func() (string, error), host string) error {
+func (s Surroundings) revoke(ctx context.Context, at func() (string, error), q protocol.Revoke) error {
 	var a protocol.Revoked
-	f, err := s.reach(ctx, at, protocol.RevokeSubject, protocol.Revoke{Host: host}, &a)
+	f, err := s.reach(ctx, at, protocol.RevokeSubject, q, &a)
 	if err != nil {
 		return err
+	}
+	if a.Kind == protocol.Unknown {
+		return &api.Error{Kind: api.NotFound, Message: a.Why + ": if it joined before the hub lost its store, revoke its key, as the log of custos-hub says it",
+			Hint: api.Typed("custos", "hub", "revoke", q.Host, "--key") + " KEY"}
 	}
 	if a.Kind != "" {
 		return refusal(a.Refused)
 	}
-	lines := []string{"Host " + host + " is revoked."}
+	lines := []string{"Host " + q.Host + " is revoked."}
+	if a.Host.Revoked.IsZero() {
+		lines = []string{"That key is revoked. Host " + q.Host + ", which has another one, goes on."}
+	}
 	if n := len(a.Nodes); n > 0 && n < f.Nodes {
 		lines = append(lines, fmt.Sprintf("%d of %d nodes know it: %s. The others learn it when they are back.", n, f.Nodes, strings.Join(a.Nodes, ", ")))
 	}
@@ -132,6 +148,9 @@ func hostLines(a protocol.HostList) (lines []string) {
 	day := func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 	for _, h := range a.Hosts {
 		line := h.Name + ": joined " + day(h.Joined)
+		if h.Joined.IsZero() {
+			line = h.Name + ": joined before the hub lost its store"
+		}
 		if !h.Revoked.IsZero() {
 			line += ", revoked " + day(h.Revoked)
 		}

@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
 	"custos/internal/hub/command"
 	"custos/internal/hub/credential"
 	"custos/internal/hub/hubtest"
+	"custos/internal/hub/protocol"
+	"custos/internal/hub/wire"
 )
 
 // typed is what a command has shown.
@@ -145,6 +148,59 @@ func TestCommands(t *testing.T) {
 	c.Stop(0)
 	late.fails(t, api.Unreachable, "the token is not used up", "", "join", third, "--replace")
 	admin.fails(t, api.Unreachable, "cannot reach the hub at tls://127.0.0.1:", "", "hub", "hosts")
+}
+
+// A hub that lost its store has forgotten its hosts, whose keys are good all the same: each is revoked by its key,
+// and by none of another host. Who has the name by then goes on.
+func TestRevokeAfterTheStoreWasLost(t *testing.T) {
+	c := hubtest.Start(t, 1)
+	admin := place{hub: c.Dirs[0]}
+	lost, again := c.Join(t, "a"), c.Join(t, "b")
+	c.Stop(0)
+	if err := os.RemoveAll(filepath.Join(c.Dirs[0], "store")); err != nil {
+		t.Fatal(err)
+	}
+	c.Restart(0)
+	c.WaitReady(0)
+	hubtest.Connect(t, lost, wire.Options{}) // it is let in still
+	admin.fails(t, api.NotFound, "there is no host a: if it joined before", "", "hub", "revoke", "a")
+	admin.fails(t, api.NotFound, "custos hub revoke a --key KEY", "", "hub", "revoke", "a")
+	admin.fails(t, api.BadInput, "this is no public key of a host", "", "hub", "revoke", "a", "--key", "x")
+	admin.must(t, []string{"Host a is revoked.", "NEXT custos hub hosts"}, "hub", "revoke", "a", "--key", key(t, lost))
+	admin.must(t, []string{"a: joined before the hub lost its store, revoked 20"}, "hub", "hosts")
+	isShutOut(t, c, "a", lost)
+	now := c.Join(t, "b")
+	admin.fails(t, api.BadInput, "this is a key of host b", "", "hub", "revoke", "x", "--key", key(t, now))
+	for range 2 {
+		admin.must(t, []string{"That key is revoked. Host b, which has another one, goes on."}, "hub", "revoke", "b", "--key", key(t, again))
+	}
+	isShutOut(t, c, "b", again)
+	hubtest.Connect(t, now, wire.Options{})
+	admin.fails(t, api.BadInput, "this is a key of host b", "", "hub", "revoke", "x", "--key", key(t, again))
+	admin.must(t, []string{"Host b is revoked."}, "hub", "revoke", "b", "--key", key(t, now))
+	isShutOut(t, c, "b", now)
+	hubtest.Connect(t, c.Join(t, "a"), wire.Options{}) // the name is free
+}
+
+func key(t *testing.T, j credential.Joined) string {
+	t.Helper()
+	id, err := j.Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.Key()
+}
+
+// isShutOut wants a hub to refuse a key, and not the certificate or the like.
+func isShutOut(t *testing.T, c *hubtest.Cluster, host string, j credential.Joined) {
+	t.Helper()
+	nc, err := wire.Once(c.URLs(), j.CA, j.Creds, protocol.InboxPrefix(host))
+	if !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("%s is let in, or: %v", host, err)
+	}
+	if err == nil {
+		nc.Close()
+	}
 }
 
 // init makes a folder that custos-hub can run from, and touches none that has something in it.

@@ -284,7 +284,7 @@ func (k *link) has(name string) bool {
 	return is
 }
 
-// keep writes down the names of the other hosts, where they are others than before.
+// keep writes down the names of the other hosts, where they are others than before, and has who looks look again.
 func (k *link) keep(names []string) {
 	text, _ := json.Marshal(protocol.Names{Hosts: names}) // strings
 	if was, err := os.ReadFile(k.m.o.Place.Hosts); err == nil && bytes.Equal(was, text) {
@@ -292,7 +292,9 @@ func (k *link) keep(names []string) {
 	}
 	if err := credential.WriteSecret(k.m.o.Place.Hosts, text); err != nil {
 		k.m.o.Log.Warn("Cannot keep the names of the hosts of the hub", "err", err)
+		return
 	}
+	k.m.o.Changed("the hosts of the hub")
 }
 
 // host takes one row of the hosts of the hub; one that cannot be read is set aside.

@@ -75,8 +75,8 @@ func CheckHost(name string) error {
 // Host is a row of the bucket custos_hosts, under the name of the host.
 type Host struct {
 	Name    string    `json:"name"`
-	Key     string    `json:"key"` // public nkey of its user, U…
-	Joined  time.Time `json:"joined"`
+	Key     string    `json:"key"`              // public nkey of its user, U…
+	Joined  time.Time `json:"joined,omitzero"`  // zero: before the hub lost what it kept
 	Revoked time.Time `json:"revoked,omitzero"` // zero while it may connect
 	// Former are keys that it had before, all of them revoked.
 	Former []string `json:"former,omitempty"`
@@ -128,6 +128,8 @@ type Invited struct {
 // Revoke asks that a host may not connect any more.
 type Revoke struct {
 	Host string `json:"host"`
+	// Key is the one that is meant, where the hub does not know it any more; "": the host's.
+	Key string `json:"key,omitempty"`
 }
 
 // Revoked is the answer to Revoke.

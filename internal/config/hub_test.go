@@ -1,0 +1,39 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestJoined: what a daemon begins anew for is which hub was joined, and not who else has.
+func TestJoined(t *testing.T) {
+	c := Config{StateDir: t.TempDir()}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if Joined(c.StateDir) != nil {
+		t.Error("a hub was joined that was not")
+	}
+	write(c.HubHosts(), `{"hosts":["a"]}`)
+	if Joined(c.StateDir) != nil {
+		t.Error("hosts are no hub")
+	}
+	write(filepath.Join(c.HubDir(), "hub.json"), "one")
+	one := Joined(c.StateDir)
+	write(c.HubHosts(), `{"hosts":["a","b"]}`)
+	if one == nil || !bytes.Equal(Joined(c.StateDir), one) {
+		t.Error("another host is another hub")
+	}
+	write(filepath.Join(c.HubDir(), "hub.json"), "other")
+	if bytes.Equal(Joined(c.StateDir), one) {
+		t.Error("another hub is none")
+	}
+}
