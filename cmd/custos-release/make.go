@@ -89,21 +89,31 @@ func (o options) make(ctx context.Context) ([]string, error) {
 	}
 	var made []string
 	for _, arch := range o.arches {
-		s := stage{archive: archiveFor(o.version, arch), dir: filepath.Join(scratch, arch), at: src.at}
-		if err := s.fill(ctx, src); err != nil {
-			return nil, err
+		for _, of := range []product{custosItself(), hubProduct()} {
+			s := stage{of: of, archive: archiveFor(o.version, arch), dir: filepath.Join(scratch, of.name, arch), at: src.at}
+			files, err := s.makeAll(ctx, src, o.out)
+			if err != nil {
+				return nil, err
+			}
+			made = append(made, files...)
 		}
-		files, err := s.pack(ctx, o.out)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, files...)
 	}
 	notes, err := o.writeNotes(src)
 	if err != nil {
 		return nil, err
 	}
 	return o.seal(append(made, notes), sign)
+}
+
+// makeAll makes what there is of a product for a machine; nothing where there is no program of it.
+func (s stage) makeAll(ctx context.Context, src source, out string) ([]string, error) {
+	if len(s.programs()) == 0 {
+		return nil, nil
+	}
+	if err := s.fill(ctx, src); err != nil {
+		return nil, err
+	}
+	return s.pack(ctx, out)
 }
 
 // mayWrite refuses a folder in which another release lies: SHA256SUMS would be of one only.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"path/filepath"
 	"strings"
 	"time"
@@ -9,29 +8,7 @@ import (
 	"custos/internal/release"
 )
 
-// What package managers run and read besides.
-var (
-	//go:embed packaging/prerm
-	preRemove string
-	//go:embed packaging/postinst
-	postInstall string
-	//go:embed packaging/postrm
-	postRemove string
-	//go:embed packaging/copyright
-	copyright string
-	//go:embed packaging/lintian-overrides
-	overrides string
-)
-
 const maintainer = "The Custos developers <custos@custos.invalid>"
-
-const description = `Init system and on-call engineer for fleets of AI coding agents
-Custos watches what such a fleet stands on (the host, tmux, agent
-processes, git worktrees, locks, logs), starts and keeps agents, grades
-what is wrong from P0 to P4, mends what can be mended safely, and writes
-down what it saw and did.
-
-Installing it starts nothing, and removing it ends no agent.`
 
 // kind is a kind of package: what it and its parts are called.
 type kind struct {
@@ -50,8 +27,8 @@ func kinds() []kind {
 }
 
 // file is the name of the package.
-func (k kind) file(a release.Archive) string {
-	return "custos" + k.separator + a.Version + k.separator + k.arch[a.Arch] + "." + k.name
+func (k kind) file(of product, a release.Archive) string {
+	return of.name + k.separator + a.Version + k.separator + k.arch[a.Arch] + "." + k.name
 }
 
 // version is the version as nfpm makes one of this kind of it: Alpine knows 0.1.0_rc1 and no 0.1.0_rc.1.
@@ -83,12 +60,12 @@ func (s stage) nfpmConfig(k kind) (map[string]any, error) {
 		return nil, err
 	}
 	return map[string]any{
-		"name": "custos", "arch": s.archive.Arch, "platform": s.archive.OS, "version": k.version(s.archive.Version), "version_schema": "semver",
-		"section": "admin", "priority": "optional", "maintainer": maintainer, "description": description, "license": "Apache-2.0",
-		"recommends": []string{"tmux", "git"}, "mtime": s.at, "contents": files, "disable_globbing": true,
+		"name": s.of.name, "arch": s.archive.Arch, "platform": s.archive.OS, "version": k.version(s.archive.Version), "version_schema": "semver",
+		"section": "admin", "priority": "optional", "maintainer": maintainer, "description": s.of.description, "license": "Apache-2.0",
+		"recommends": s.of.recommends, "mtime": s.at, "contents": files, "disable_globbing": true,
 		"scripts": map[string]string{"postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"},
 		"deb":     map[string]any{"compression": "none"}, // and by xz-utils afterwards
-		"rpm":     map[string]any{"compression": "xz", "buildhost": "localhost", "group": "System Environment/Daemons", "summary": firstLine(description)},
+		"rpm":     map[string]any{"compression": "xz", "buildhost": "localhost", "group": "System Environment/Daemons", "summary": firstLine(s.of.description)},
 	}, nil
 }
 
@@ -99,22 +76,34 @@ func firstLine(s string) string {
 
 // installed lists where each file goes.
 func (s stage) installed(k kind) ([]content, error) {
+	if s.of.name == hubName {
+		return s.withTexts(k, s.hubFiles()), nil
+	}
 	c := s.place
 	files := []content{{Src: "../lib/custos/custos", Dst: "/usr/bin/custos", Type: "symlink", Info: fileInfo{MTime: s.at}}}
 	for _, p := range release.Programs() {
 		files = append(files, c(p, "/usr/lib/custos/"+p))
 	}
-	files = append(files, c("custos.service", "/usr/lib/systemd/user/custos.service"),
+	files = append(s.withTexts(k, files), c("custos.service", "/usr/lib/systemd/user/custos.service"),
 		c("completions/custos.bash", "/usr/share/bash-completion/completions/custos"), c("completions/_custos", k.zsh+"/_custos"),
 		c("completions/custos.fish", "/usr/share/fish/vendor_completions.d/custos.fish"),
-		c("NOTICE.gz", "/usr/share/doc/custos/NOTICE.gz"), c("custos.toml", "/usr/share/doc/custos/examples/custos.toml"))
-	if k.name == "deb" {
-		files = append(files, c("copyright", "/usr/share/doc/custos/copyright"), c("changelog.gz", "/usr/share/doc/custos/changelog.gz"),
-			c("lintian-overrides", "/usr/share/lintian/overrides/custos"))
-	} else {
-		files = append(files, c("LICENSE", "/usr/share/licenses/custos/LICENSE"))
-	}
+		c("custos.toml", "/usr/share/doc/custos/examples/custos.toml"))
 	return s.withFolders(files)
+}
+
+// hubFiles are those of a node of a hub.
+func (s stage) hubFiles() []content {
+	return []content{s.place(hubName, "/usr/bin/"+hubName), s.place(hubUnitName, "/usr/lib/systemd/system/"+hubUnitName), s.place(hubPageName+".gz", "/usr/share/man/man8/"+hubPageName+".gz")}
+}
+
+// withTexts adds licences, and what a kind of package wants besides.
+func (s stage) withTexts(k kind, files []content) []content {
+	c, doc := s.place, "/usr/share/doc/"+s.of.name+"/"
+	files = append(files, c("NOTICE.gz", doc+"NOTICE.gz"))
+	if k.name != "deb" {
+		return append(files, c("LICENSE", "/usr/share/licenses/"+s.of.name+"/LICENSE"))
+	}
+	return append(files, c("copyright", doc+"copyright"), c("changelog.gz", doc+"changelog.gz"), c("lintian-overrides", "/usr/share/lintian/overrides/"+s.of.name))
 }
 
 // withFolders adds the man pages and the documentation.
@@ -136,5 +125,5 @@ func (s stage) withFolders(files []content) ([]content, error) {
 }
 
 func (s stage) place(name, to string) content {
-	return content{Src: name, Dst: to, Info: fileInfo{Mode: int(modeOf(name)), MTime: s.at}}
+	return content{Src: name, Dst: to, Info: fileInfo{Mode: int(s.modeOf(name)), MTime: s.at}}
 }

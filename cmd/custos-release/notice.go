@@ -23,8 +23,8 @@ type module struct {
 
 // notice lists the licences of everything that is linked into the programs: of each module,
 // and of Go's own library. A module without one is an error.
-func notice(ctx context.Context, dir string) ([]byte, error) {
-	modules, err := linked(ctx, dir)
+func notice(ctx context.Context, dir string, of product) ([]byte, error) {
+	modules, err := linked(ctx, dir, of)
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +36,13 @@ func notice(ctx context.Context, dir string) ([]byte, error) {
 }
 
 // linked lists the modules of all packages in the programs, for each machine.
-func linked(ctx context.Context, dir string) ([]module, error) {
+func linked(ctx context.Context, dir string, of product) ([]module, error) {
 	found := map[string]module{}
 	for _, machine := range machines() {
-		s := stage{archive: archiveFor("", machine)}
+		s := stage{of: of, archive: archiveFor("", machine)}
+		if len(s.programs()) == 0 {
+			continue
+		}
 		argv := []string{"go", "list", "-deps", "-json=Module"}
 		for _, p := range s.programs() {
 			argv = append(argv, "./cmd/"+p)
@@ -109,7 +112,7 @@ func licences(dir string) (texts []string, err error) {
 }
 
 func printNotice(ctx context.Context, out io.Writer) error {
-	text, err := notice(ctx, ".")
+	text, err := notice(ctx, ".", custosItself())
 	if err != nil {
 		return err
 	}

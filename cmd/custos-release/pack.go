@@ -11,18 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"custos/internal/release"
 )
 
 // pack writes the archive, the packages and the list of modules into a folder, and returns
 // their paths.
 func (s stage) pack(ctx context.Context, out string) ([]string, error) {
-	archive := filepath.Join(out, s.archive.Name())
+	archive := filepath.Join(out, s.folder()+".tar.gz")
 	if err := s.writeArchive(archive); err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", archive, err)
 	}
-	bill := filepath.Join(out, s.archive.Folder()+".cdx.json")
+	bill := filepath.Join(out, s.folder()+".cdx.json")
 	text, err := os.ReadFile(s.path("sbom.cdx.json"))
 	if err == nil {
 		err = os.WriteFile(bill, text, 0o644)
@@ -39,11 +37,11 @@ func (s stage) pack(ctx context.Context, out string) ([]string, error) {
 
 // contents lists the files of the archive, by name in the stage, the programs first.
 func (s stage) contents() ([]string, error) {
-	names := append(s.programs(), "LICENSE", "NOTICE", "custos.service", "custos.toml")
+	names := append(append(s.programs(), "LICENSE", "NOTICE"), s.of.texts...)
 	if s.isClient() {
 		names = append(s.programs(), "README", "LICENSE", "NOTICE")
 	}
-	for _, folder := range []string{"completions", "docs", "docs/runbooks", "man/man1"} {
+	for _, folder := range s.of.folders {
 		below, err := s.below(folder)
 		if err != nil {
 			return nil, err
@@ -84,7 +82,7 @@ func (s stage) add(t *tar.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	h := &tar.Header{Typeflag: tar.TypeReg, Name: s.archive.Folder() + "/" + name, Size: info.Size(), Mode: int64(modeOf(name)), ModTime: s.at, Format: tar.FormatUSTAR}
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: s.folder() + "/" + name, Size: info.Size(), Mode: int64(s.modeOf(name)), ModTime: s.at, Format: tar.FormatUSTAR}
 	if err := t.WriteHeader(h); err != nil {
 		return err
 	}
@@ -92,8 +90,8 @@ func (s stage) add(t *tar.Writer, name string) error {
 	return err
 }
 
-func modeOf(name string) os.FileMode {
-	if slices.Contains(release.Programs(), name) {
+func (s stage) modeOf(name string) os.FileMode {
+	if slices.Contains(s.programs(), name) {
 		return 0o755
 	}
 	return 0o644
@@ -117,7 +115,7 @@ func (s stage) packages(ctx context.Context, out string) ([]string, error) {
 		if err := s.write("nfpm-"+kind.name+".yaml", text); err != nil {
 			return nil, err
 		}
-		target := filepath.Join(out, kind.file(s.archive))
+		target := filepath.Join(out, kind.file(s.of, s.archive))
 		if err := tool(ctx, s.dir, []string{epoch(s.at)}, nfpm, "package", "-f", "nfpm-"+kind.name+".yaml", "-p", kind.name, "-t", target); err != nil {
 			return nil, err
 		}
@@ -133,16 +131,19 @@ func (s stage) packages(ctx context.Context, out string) ([]string, error) {
 
 // prepare compresses what package managers want compressed, and puts the scripts beside it.
 func (s stage) prepare() error {
-	names, err := s.below("man/man1")
-	if err != nil {
-		return err
+	names := []string{hubPageName}
+	if s.of.name != hubName {
+		var err error
+		if names, err = s.below("man/man1"); err != nil {
+			return err
+		}
 	}
 	for _, name := range append(names, "changelog", "NOTICE") {
 		if err := s.compress(name); err != nil {
 			return err
 		}
 	}
-	return errors.Join(s.script("prerm", preRemove), s.script("postinst", postInstall), s.script("postrm", postRemove))
+	return errors.Join(s.script("prerm", s.of.preRemove), s.script("postinst", s.of.postInstall), s.script("postrm", s.of.postRemove))
 }
 
 // script writes one of the package's scripts. nfpm puts the time of the file into an .apk.

@@ -40,7 +40,7 @@ func put(t *testing.T, path, text string, mode os.FileMode) {
 // staged is a stage with programs that are scripts.
 func staged(t *testing.T) stage {
 	t.Helper()
-	s := stage{archive: release.Archive{Version: "0.1.0", OS: "linux", Arch: "amd64"}, dir: t.TempDir(), at: commitTime}
+	s := stage{of: custosItself(), archive: release.Archive{Version: "0.1.0", OS: "linux", Arch: "amd64"}, dir: t.TempDir(), at: commitTime}
 	for _, p := range release.Programs() {
 		put(t, s.path(p), "#!/bin/sh\necho "+p+" 0.1.0 \"$@\"\n", 0o700)
 	}
@@ -144,7 +144,7 @@ func TestWhatPackagesHold(t *testing.T) {
 				t.Errorf("%s: %s has mode %o", k.name, path, placed[path])
 			}
 		}
-		if name := k.file(s.archive); !strings.Contains(name, "0.2.0-rc.1") || !strings.HasSuffix(name, "."+k.name) {
+		if name := k.file(s.of, s.archive); !strings.Contains(name, "0.2.0-rc.1") || !strings.HasSuffix(name, "."+k.name) {
 			t.Errorf("%s is called %s", k.name, name)
 		}
 	}
@@ -194,7 +194,7 @@ func TestTheUnit(t *testing.T) {
 
 // Each module that is linked into the programs is there with a licence.
 func TestNoLicenceIsMissing(t *testing.T) {
-	text, err := notice(t.Context(), "../..")
+	text, err := notice(t.Context(), "../..", custosItself())
 	if err != nil {
 		t.Fatal(err)
 	}

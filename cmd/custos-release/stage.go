@@ -17,6 +17,7 @@ import (
 // stage is a folder with what the packages for one machine are made of: the programs, and
 // what readPages lists beside them.
 type stage struct {
+	of      product
 	archive release.Archive
 	dir     string
 	at      time.Time
@@ -32,10 +33,12 @@ func (s stage) fill(ctx context.Context, src source) error {
 	if err := s.compile(ctx, src); err != nil {
 		return err
 	}
-	if _, err := output(ctx, src.dir, []string{epoch(s.at)}, "go", "run", "./cmd/custos-release", "pages", s.dir); err != nil {
-		return err
+	if len(s.of.folders) > 0 {
+		if _, err := output(ctx, src.dir, []string{epoch(s.at)}, "go", "run", "./cmd/custos-release", "pages", s.dir); err != nil {
+			return err
+		}
 	}
-	notice, err := notice(ctx, src.dir)
+	notice, err := notice(ctx, src.dir, s.of)
 	if err != nil {
 		return err
 	}
@@ -45,13 +48,11 @@ func (s stage) fill(ctx context.Context, src source) error {
 // isClient says whether it is for a machine that is not watched.
 func (s stage) isClient() bool { return s.archive.OS != "linux" }
 
-// programs are those that there are for the machine: the shim is of Linux.
-func (s stage) programs() []string {
-	if s.isClient() {
-		return []string{"custos", "custos-hook"}
-	}
-	return release.Programs()
-}
+// programs are those that there are for the machine.
+func (s stage) programs() []string { return s.of.programs(s.isClient()) }
+
+// folder is the one folder in the archive.
+func (s stage) folder() string { return s.of.name + strings.TrimPrefix(s.archive.Folder(), "custos") }
 
 // clientReadme is what whoever unpacks a client is to read first.
 const clientReadme = `Custos %s for %s on %s: a client only, and unproven: it was never run on such a machine.
@@ -83,6 +84,17 @@ func (s stage) texts(src source) error {
 	if err != nil {
 		return err
 	}
+	changelog := fmt.Sprintf("%s (%s) stable; urgency=medium\n\n  * What is new is in custos_%s_changes.md, beside the package.\n\n -- %s  %s\n",
+		s.of.name, debVersion(s.archive.Version), s.archive.Version, maintainer, s.at.Format("Mon, 02 Jan 2006 15:04:05 -0700"))
+	return errors.Join(s.write("LICENSE", licence), s.write("changelog", []byte(changelog)), s.write("copyright", []byte(copyright)),
+		s.write("lintian-overrides", []byte(s.of.overrides)), s.ownTexts())
+}
+
+// ownTexts are those of custos, or of the hub.
+func (s stage) ownTexts() error {
+	if s.of.name == hubName {
+		return errors.Join(s.write(hubUnitName, []byte(hubUnit)), s.write(hubPageName, []byte(hubPage)))
+	}
 	text, err := unit.Text(unit.Options{Program: "/usr/bin/custos"})
 	if err != nil {
 		return err
@@ -91,19 +103,16 @@ func (s stage) texts(src source) error {
 	if err != nil {
 		return err
 	}
-	changelog := fmt.Sprintf("custos (%s) stable; urgency=medium\n\n  * What is new is in custos_%s_changes.md, beside the package.\n\n -- %s  %s\n",
-		debVersion(s.archive.Version), s.archive.Version, maintainer, s.at.Format("Mon, 02 Jan 2006 15:04:05 -0700"))
-	return errors.Join(s.write("LICENSE", licence), s.write(unit.Name, []byte(text)), s.write("custos.toml", example),
-		s.write("changelog", []byte(changelog)), s.write("copyright", []byte(copyright)), s.write("lintian-overrides", []byte(overrides)),
+	return errors.Join(s.write(unit.Name, []byte(text)), s.write("custos.toml", example),
 		s.write("README", fmt.Appendf(nil, clientReadme, s.archive.Version, s.archive.OS, s.archive.Arch)))
 }
 
 // debVersion is how dpkg orders versions: what comes before a version has a ~.
 func debVersion(version string) string { return strings.Replace(version, "-", "~", 1) }
 
-// bill lists the modules in custos, which has all those of the other two.
+// bill lists the modules in the first program: custos has all those of the other two.
 func (s stage) bill(ctx context.Context) error {
-	return tool(ctx, s.dir, nil, cyclonedx, "bin", "-json", "-noserial", "-notimestamp", "-std", "-output", s.path("sbom.cdx.json"), s.path("custos"))
+	return tool(ctx, s.dir, nil, cyclonedx, "bin", "-json", "-noserial", "-notimestamp", "-std", "-output", s.path("sbom.cdx.json"), s.path(s.programs()[0]))
 }
 
 func (s stage) write(name string, text []byte) error {
