@@ -23,6 +23,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/remote"
+	"custos/internal/remote/shown"
 	"custos/internal/server"
 	"custos/internal/store"
 	"custos/internal/sys/netpeer"
@@ -178,13 +179,10 @@ func (p *webPage) others(ctx context.Context) web.Hosts {
 	if len(p.s.hosts) == 0 && p.s.cfg.Joined == nil {
 		return nil
 	}
-	return &shownHosts{ctx: ctx, changed: p.s.changes.Note, list: func() []remote.Host {
-		all, err := remote.Hosts(p.s.cfg)
-		if err != nil {
-			return p.s.hosts // as they were read before
-		}
+	return shown.New(ctx, func() []remote.Host {
+		all, _ := remote.Hosts(p.s.cfg) // which was read before
 		return all
-	}}
+	}, p.s.changes.Note)
 }
 
 func (p *webPage) listen(at string) (net.Listener, web.Site, error) {

@@ -1,4 +1,4 @@
-package daemon
+package shown
 
 import (
 	"slices"
@@ -9,13 +9,13 @@ import (
 	"custos/internal/remote"
 )
 
-// TestShownHosts: whoever comes and goes, each machine that there is is shown once, in order and by itself, is there to be
+// TestHosts: whoever comes and goes, each machine that there is is shown once, in order and by itself, is there to be
 // asked, is held while somebody holds all, and the number grows with each change.
-func TestShownHosts(t *testing.T) {
+func TestHosts(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	rapid.Check(t, func(r *rapid.T) {
 		var there []remote.Host
-		s := &shownHosts{ctx: t.Context(), changed: func() {}, list: func() []remote.Host { return there }}
+		s := New(t.Context(), func() []remote.Host { return there }, func() {})
 		var releases []func()
 		var before []remote.Host
 		var last int64
@@ -39,7 +39,7 @@ func TestShownHosts(t *testing.T) {
 				r.Fatalf("%d are shown of %d, by number %d after %d", len(looks), len(there), number, last)
 			}
 			for i, h := range there {
-				if looks[i].HostSeen.Name != h.Name || s.shown[i].host != h || (s.shown[i].release != nil) != (len(releases) > 0) {
+				if looks[i].HostSeen.Name != h.Name || s.shown[i].is != h || (s.shown[i].release != nil) != (len(releases) > 0) {
 					r.Fatalf("%+v is shown of %+v, held by %d", looks[i], h, len(releases))
 				}
 			}

@@ -1,4 +1,5 @@
-package daemon
+// Package shown is the other machines that a page shows, of which some may come and go while it is served.
+package shown
 
 import (
 	"context"
@@ -9,29 +10,35 @@ import (
 	"custos/internal/remote"
 )
 
-// shownHosts are the other machines that a page shows. Which there are is asked whenever somebody looks, so that a
+// Hosts are the other machines that a page shows. Which there are is asked whenever somebody looks, so that a
 // host that joins the hub, or leaves it, changes nothing for the others. It is safe for concurrent use.
-type shownHosts struct {
+type Hosts struct {
 	ctx     context.Context
-	list    func() []remote.Host // in the order of their names
+	list    func() []remote.Host
 	changed func()
 
 	mu    sync.Mutex
-	shown []*shownHost
+	shown []*host
 	holds int   // of who has all of them be asked
 	past  int64 // the numbers of those that are gone
 }
 
-// shownHost is one of them, which is asked by itself.
-type shownHost struct {
-	host remote.Host
+// New shows what list returns, in its order, until ctx ends, asking no machine yet. changed is as for
+// remote.NewWatch.
+func New(ctx context.Context, list func() []remote.Host, changed func()) *Hosts {
+	return &Hosts{ctx: ctx, list: list, changed: changed}
+}
+
+// host is one of them, which is asked by itself.
+type host struct {
+	is remote.Host
 	*remote.Watch
 	end     func()
 	release func() // nil: nobody holds it
 }
 
 // Looks returns what each answered last, and a number that is larger whenever there is something newer.
-func (s *shownHosts) Looks(alerts bool) (all []api.HostLook, number int64) {
+func (s *Hosts) Looks(alerts bool) (all []api.HostLook, number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow()
@@ -44,12 +51,12 @@ func (s *shownHosts) Looks(alerts bool) (all []api.HostLook, number int64) {
 }
 
 // Hold has all of them be asked until release is called, those too that come meanwhile.
-func (s *shownHosts) Hold() (release func()) {
+func (s *Hosts) Hold() (release func()) {
 	s.hold(1)
 	return sync.OnceFunc(func() { s.hold(-1) })
 }
 
-func (s *shownHosts) hold(n int) {
+func (s *Hosts) hold(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds += n
@@ -60,23 +67,23 @@ func (s *shownHosts) hold(n int) {
 }
 
 // held has a machine be asked, or not any more.
-func (h *shownHost) held(is bool) {
+func (h *host) held(by bool) {
 	switch {
-	case is && h.release == nil:
+	case by && h.release == nil:
 		h.release = h.Hold()
-	case !is && h.release != nil:
+	case !by && h.release != nil:
 		h.release()
 		h.release = nil
 	}
 }
 
 // Client asks one of them; false where there is none of that name.
-func (s *shownHosts) Client(name string) (*api.Client, bool) {
+func (s *Hosts) Client(name string) (*api.Client, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow()
 	for _, h := range s.shown {
-		if h.host.Name == name {
+		if h.is.Name == name {
 			return h.Client(name)
 		}
 	}
@@ -84,10 +91,10 @@ func (s *shownHosts) Client(name string) (*api.Client, bool) {
 }
 
 // follow shows those that there are now, and ends those that are gone.
-func (s *shownHosts) follow() {
+func (s *Hosts) follow() {
 	list := s.list()
-	s.shown = slices.DeleteFunc(s.shown, func(h *shownHost) bool {
-		if slices.Contains(list, h.host) {
+	s.shown = slices.DeleteFunc(s.shown, func(h *host) bool {
+		if slices.Contains(list, h.is) {
 			return false
 		}
 		h.end()
@@ -95,18 +102,18 @@ func (s *shownHosts) follow() {
 		s.past += n + 1
 		return true
 	})
-	for i, host := range list {
-		if i < len(s.shown) && s.shown[i].host == host {
+	for i, at := range list {
+		if i < len(s.shown) && s.shown[i].is == at {
 			continue
 		}
-		s.shown = slices.Insert(s.shown, i, s.begin(host))
+		s.shown = slices.Insert(s.shown, i, s.begin(at))
 		s.past++
 	}
 }
 
-func (s *shownHosts) begin(host remote.Host) *shownHost {
+func (s *Hosts) begin(at remote.Host) *host {
 	ctx, end := context.WithCancel(s.ctx)
-	h := &shownHost{host: host, Watch: remote.NewWatch(ctx, []remote.Host{host}, nil, s.changed), end: end}
+	h := &host{is: at, Watch: remote.NewWatch(ctx, []remote.Host{at}, nil, s.changed), end: end}
 	h.held(s.holds > 0)
 	return h
 }
