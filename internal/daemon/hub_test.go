@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"custos/internal/api"
 	"custos/internal/hub/hubtest"
 	"custos/internal/sys/forgetest"
 )
@@ -207,5 +209,39 @@ func TestAHolderThatWasStopped(t *testing.T) {
 	})
 	if n := forge.comments(1); n != 1 {
 		t.Errorf("%d comments", n)
+	}
+}
+
+// TestAHostThatJoins: the commands of the hosts that are there know it, whose daemons go on, and keep the leases that they hold.
+func TestAHostThatJoins(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	w := foundBeside(t, "")
+	if err := hub.Join(t, "box1").Save(w.cfg.HubDir()); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	var said string
+	held := func() (epoch uint64) {
+		var v api.Hub
+		said, _ = w.says("hub", "status", "--json")
+		if json.Unmarshal([]byte(said), &v) != nil {
+			return 0
+		}
+		for _, l := range v.Leases {
+			if l.Mine {
+				epoch = l.Epoch
+			}
+		}
+		return epoch
+	}
+	all := func() string { return said + "\n" + w.said.String() }
+	await(t, all, func() bool { return held() > 0 })
+	before := held()
+	hub.Join(t, "box2")
+	await(t, all, func() bool { said, _ = w.says("ps"); return strings.Contains(said, "host box2 is silent") })
+	known := time.Now()
+	await(t, all, func() bool { return time.Since(known) > 7*time.Second }) // one that begins anew does within 4
+	if now := held(); now != before || strings.Contains(w.said.String(), "begins anew") {
+		t.Errorf("it held its lease by epoch %d, and now by %d: %s", before, now, all())
 	}
 }
