@@ -121,6 +121,7 @@ type Order struct {
 	// Arrival is what became of what a nudge or an answer was to give: delivered (and the
 	// proof of it), not_delivered or cannot_tell; nil as long as that is open.
 	Arrival *Arrival `json:"arrival,omitempty"`
-	Watched bool     `json:"watched"` // a daemon runs, so that what is queued will be looked at again
+	Host    string   `json:"host,omitempty"` // that took it, where one was looked for
+	Watched bool     `json:"watched"`        // a daemon runs, so that what is queued will be looked at again
 	Next    []Hint   `json:"next"`
 }

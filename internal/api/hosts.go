@@ -33,21 +33,36 @@ type HostSeen struct {
 	Why    string `json:"why,omitempty"`
 }
 
-// HostLook is what another machine has answered last, and since when it is silent. What it
+// HostLook is what another machine has answered or told last, and since when it is silent. What it
 // tells is the text of a stranger: its methods say what may be made of it here.
 type HostLook struct {
 	HostSeen
-	Got    time.Time // when it answered last, by the clock of this machine; zero: never
-	Silent time.Time // since when it does not answer; zero: it answers
-	Look   FirstLook
-	Status Status
-	Alerts []Alert // nil where they were not asked for
+	Got    time.Time `json:"got,omitzero"`    // when it was heard last, by the clock of this machine; zero: never
+	Silent time.Time `json:"silent,omitzero"` // since when it does not answer; zero: it answers
+	// AsOf is the moment that ages in what follows end at; zero: Got.
+	AsOf    time.Time `json:"as_of,omitzero"`
+	Look    FirstLook `json:"look"`
+	Offers  Offers    `json:"offers"`            // of a host of the hub
+	Alerts  []Alert   `json:"alerts,omitempty"`  // nil where they were not asked for
+	Pending []Pending `json:"pending,omitempty"` // of a host of the hub
+	Kept    []string  `json:"kept,omitempty"`    // of a host of the hub
+	Same    bool      `json:"same,omitempty"`    // only how it was heard is said: all else is as before
 	// Lacks is what it cannot be asked for, as its version has no such thing; empty: nothing.
-	Lacks []string
+	Lacks []string `json:"lacks,omitempty"`
+	Cut   string   `json:"cut,omitempty"` // why not all of it is shown; empty: all is
+}
+
+// HubLooks are the other hosts of a hub, as they tell of themselves.
+type HubLooks struct {
+	Number int64      `json:"number"` // larger whenever one has told something newer
+	Hosts  []HostLook `json:"hosts"`  // by name
 }
 
 // IsSilent says whether it does not answer: what it has is unknown then.
-func (h HostLook) IsSilent() bool { return h.HostSeen.Status == "unknown" }
+func (h HostLook) IsSilent() bool { return h.Status == "unknown" }
+
+// asOf is the moment that ages in what it says end at.
+func (h HostLook) asOf() time.Time { return cmp.Or(h.AsOf, h.Got) }
 
 // Says is what a person must know of the machine before they believe what they see of it, at
 // a moment by the clock of this machine; "" when that is nothing.
@@ -59,12 +74,14 @@ func (h HostLook) Says(now time.Time) string {
 		return fmt.Sprintf("host %s is silent for %s, its agents are unknown: %s", h.Name, age(now.Sub(h.Silent)), h.Why)
 	case h.Got.IsZero():
 		return fmt.Sprintf("host %s is being asked", h.Name)
-	case h.HostSeen.Status != "ok":
+	case h.Status != "ok":
 		return fmt.Sprintf("host %s is being asked, its agents are unknown: what is shown of it is %s old", h.Name, age(now.Sub(h.Got)))
 	case h.Look.Frozen != "":
 		return fmt.Sprintf("host %s: FROZEN by %s", h.Name, h.Look.Frozen)
 	case len(h.Lacks) > 0:
 		return fmt.Sprintf("host %s has another version of Custos, which does not tell: %s", h.Name, strings.Join(h.Lacks, ", "))
+	case h.Cut != "":
+		return fmt.Sprintf("host %s: not all is shown: %s", h.Name, h.Cut)
 	}
 	return ""
 }
@@ -117,10 +134,10 @@ func AgentsOn(host string, list []AgentRow) []AgentRow {
 func (h HostLook) Agents(now time.Time) []AgentRow {
 	out := AgentsOn(h.Name, h.Look.Agents)
 	for i, g := range out {
-		if h.HostSeen.Status != "ok" {
+		if h.Status != "ok" {
 			out[i] = h.unknown(g, now)
 		} else {
-			out[i].Since = longer(g.Since, now.Sub(h.Got))
+			out[i].Since = Longer(g.Since, now.Sub(h.asOf()))
 		}
 	}
 	return out
@@ -138,8 +155,8 @@ func (h HostLook) unknown(g AgentRow, now time.Time) AgentRow {
 		Reason: fmt.Sprintf("was %s %s ago; host %s is %s", g.State, age(now.Sub(h.Got)), h.Name, how)}
 }
 
-// longer is a duration in words that has lasted longer since; one that cannot be read stays.
-func longer(since string, by time.Duration) string {
+// Longer is a duration in words that has lasted longer since; one that cannot be read stays.
+func Longer(since string, by time.Duration) string {
 	d, err := time.ParseDuration(since)
 	if err != nil {
 		return since
@@ -154,10 +171,10 @@ func (h HostLook) Needs(now time.Time) []Need {
 	for _, n := range h.Look.NeedsYou {
 		lasted := max(0, h.Look.At.Sub(n.Since))
 		n.Host, n.Command = h.Name, CommandOn(h.Name, n.Command)
-		n.Since, n.For = h.Got.Add(-lasted), age(lasted+now.Sub(h.Got))
+		n.Since, n.For = h.asOf().Add(-lasted), age(lasted+now.Sub(h.asOf()))
 		if h.IsSilent() {
 			n.Summary += fmt.Sprintf(" (as it was %s ago: host %s is silent)", age(now.Sub(h.Got)), h.Name)
-		} else if h.HostSeen.Status != "ok" {
+		} else if h.Status != "ok" {
 			n.Summary += fmt.Sprintf(" (as it was %s ago: host %s is being asked)", age(now.Sub(h.Got)), h.Name)
 		}
 		out = append(out, n)
@@ -169,11 +186,11 @@ func (h HostLook) Needs(now time.Time) []Need {
 func (h HostLook) AlertsOn(now time.Time) []Alert {
 	out := make([]Alert, 0, len(h.Alerts))
 	for _, a := range h.Alerts {
-		a.Host, a.For = h.Name, longer(a.For, now.Sub(h.Got))
+		a.Host, a.For = h.Name, Longer(a.For, now.Sub(h.asOf()))
 		a.Next = HintsOn(h.Name, a.Next)
 		if h.IsSilent() {
 			a.Blind = fmt.Sprintf("host %s is silent for %s", h.Name, age(now.Sub(h.Silent)))
-		} else if h.HostSeen.Status != "ok" {
+		} else if h.Status != "ok" {
 			a.Blind = fmt.Sprintf("host %s is being asked: this is %s old", h.Name, age(now.Sub(h.Got)))
 		}
 		out = append(out, a)

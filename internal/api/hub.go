@@ -1,6 +1,9 @@
 package api
 
-import "context"
+import (
+	"context"
+	"strconv"
+)
 
 // Hub is how this host stands with others: what it shares, and which hosts there are.
 type Hub struct {
@@ -11,7 +14,18 @@ type Hub struct {
 	Remote string     `json:"remote,omitempty"` // what people at other hosts may do here: view or act
 	Hosts  []HubHost  `json:"hosts"`            // the others
 	Leases []HubLease `json:"leases"`           // what this host wants, or holds
+	Offers Offers     `json:"offers"`           // what this host has for agents that anybody wants to start
 	Next   []Hint     `json:"next"`
+}
+
+// Offers is what a host has for agents that anybody wants to start.
+type Offers struct {
+	Labels []string `json:"labels,omitempty"` // [hub] labels
+	Acts   bool     `json:"acts,omitempty"`   // people at other hosts may order there
+	CPUs   int      `json:"cpus,omitempty"`
+	Agents int      `json:"agents"`           // of Custos's own that run
+	Most   int      `json:"most"`             // that may run at once
+	Frozen bool     `json:"frozen,omitempty"` // nothing is started there
 }
 
 // HubHost is another host of the hub.
@@ -34,3 +48,9 @@ type HubLease struct {
 
 // Hub returns how this host stands with others.
 func (c *Client) Hub(ctx context.Context) (Hub, error) { return get[Hub](ctx, c, "/v1/hub") }
+
+// HubLooks returns the other hosts of the hub, as they tell of themselves. Of those that told nothing newer
+// since the number, it is said only how they were heard; 0: of none.
+func (c *Client) HubLooks(ctx context.Context, since int64) (HubLooks, error) {
+	return get[HubLooks](ctx, c, "/v1/hub/looks?since="+strconv.FormatInt(since, 10))
+}

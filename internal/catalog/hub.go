@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 
 	"custos/internal/config"
 )
@@ -23,14 +25,21 @@ type Hub struct {
 	File   string // of leases that the Custos of one machine share; "" where there is none
 	Host   string // the name of this one beside the file
 	Remote Remote
+	Labels []string // what an agent may be placed by (custos spawn --host any --label)
 }
 
 // hubSection is [hub] as it is written.
 type hubSection struct {
-	File   string `toml:"file" is:"path"`
-	Host   string `toml:"host" is:"name"`
-	Remote string `toml:"remote"`
+	File   string   `toml:"file" is:"path"`
+	Host   string   `toml:"host" is:"name"`
+	Remote string   `toml:"remote"`
+	Labels []string `toml:"labels"`
 }
+
+var label = regexp.MustCompile(`^[A-Za-z0-9._/=-]{1,64}$`)
+
+// mostLabels is how many labels a host may have.
+const mostLabels = 32
 
 // ReadHub reads what the host shares with others, and what they may do here.
 func ReadHub(cfg config.Config) (h Hub, err error) {
@@ -38,9 +47,15 @@ func ReadHub(cfg config.Config) (h Hub, err error) {
 	if err := cfg.Section("hub", &s); err != nil {
 		return h, err
 	}
-	h = Hub{Host: s.Host, Remote: Remote(cmp.Or(s.Remote, string(RemoteView)))}
+	h = Hub{Host: s.Host, Remote: Remote(cmp.Or(s.Remote, string(RemoteView))), Labels: s.Labels}
 	if h.Remote != RemoteView && h.Remote != RemoteAct {
 		return h, cfg.Misread("hub", fmt.Errorf("remote: %q is none of view and act", s.Remote))
+	}
+	if i := slices.IndexFunc(s.Labels, func(l string) bool { return !label.MatchString(l) }); i >= 0 {
+		return h, cfg.Misread("hub", fmt.Errorf("labels: %q is no label: want letters, digits and . _ - = /, 64 at most", s.Labels[i]))
+	}
+	if len(s.Labels) > mostLabels {
+		return h, cfg.Misread("hub", fmt.Errorf("labels: %d are too many, %d at most", len(s.Labels), mostLabels))
 	}
 	if s.File == "" {
 		if s.Host != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/remote"
 )
 
 func (a *app) alertsCommand() *cobra.Command {
@@ -26,7 +27,7 @@ func (a *app) alertsCommand() *cobra.Command {
 			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Alerts, error) {
 				v, err := c.Alerts(ctx, all)
 				if err == nil {
-					v = withAlerts(v, others(ctx, a, func(ctx context.Context, c *api.Client) (api.Alerts, error) { return c.Alerts(ctx, all) }))
+					v = withAlerts(v, a.otherAlerts(ctx, all))
 				}
 				if err == nil && len(v.Alerts) == 0 {
 					s, err := c.Status(ctx)
@@ -52,6 +53,15 @@ func (a *app) alertsCommand() *cobra.Command {
 	c.Flags().BoolVar(&all, "all", false, "those too that ended lately")
 	a.failOnFlag(c)
 	return c
+}
+
+// otherAlerts are the alerts of all other machines. What ended lately no host tells by itself: it is asked for.
+func (a *app) otherAlerts(ctx context.Context, all bool) []remote.Answer[api.Alerts] {
+	told := func(h api.HostLook) api.Alerts { return api.Alerts{Alerts: h.Alerts} }
+	if all {
+		told = nil
+	}
+	return others(ctx, a, func(ctx context.Context, c *api.Client) (api.Alerts, error) { return c.Alerts(ctx, all) }, told)
 }
 
 // alertNumber reads the number of an alert, for what is to be done with it.

@@ -20,7 +20,7 @@ var elsewhere = map[string]bool{ // its first argument names something
 	"custos feed": false, "custos errors": false, "custos report": false, "custos cost": false, "custos budget": false, "custos budget list": false,
 	"custos orders": false, "custos show": true, "custos peek": true, "custos logs": true, "custos wait": true, "custos why": true, "custos trace": true,
 	"custos failures": true, "custos nudge": true, "custos answer": true, "custos interrupt": true, "custos stop": true, "custos recover": true,
-	"custos checkpoint": true, "custos ack": true, "custos approve": true, "custos deny": true, "custos attach": true,
+	"custos spawn": true, "custos checkpoint": true, "custos ack": true, "custos approve": true, "custos deny": true, "custos attach": true,
 }
 
 // mayGoElsewhere has commands speak of the machine that is named.
@@ -48,7 +48,7 @@ func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 	if name == "" && elsewhere[cmd.CommandPath()] && len(args) > 0 {
 		name, rest, _ = strings.Cut(args[0], "/")
 	}
-	if a.onHost == "" && rest == "" {
+	if a.onHost == "" && rest == "" || a.onHost == anyHost && cmd.CommandPath() == "custos spawn" {
 		return nil
 	}
 	h, err := a.hostNamed(name)
@@ -107,14 +107,23 @@ func (a *app) whoAsks(ctx context.Context) (string, error) {
 	return who.Agent, nil
 }
 
-// others asks all other machines, unless one machine was named.
-func others[T any](ctx context.Context, a *app, ask func(context.Context, *api.Client) (T, error)) []remote.Answer[T] {
+// others asks all other machines, unless one machine was named: the hosts of the hub with one question to the
+// daemon of this one, which hears what they tell, where told makes the answer of that.
+func others[T any](ctx context.Context, a *app, ask func(context.Context, *api.Client) (T, error), told func(api.HostLook) T) []remote.Answer[T] {
 	list, err := a.hosts()
 	if err != nil || a.host != nil {
 		return nil // a configuration that is wrong was said before
 	}
-	return remote.Each(ctx, list, a.whoAsks, ask)
+	if told == nil {
+		return remote.Each(ctx, list, a.whoAsks, ask)
+	}
+	out := remote.Each(ctx, slices.DeleteFunc(slices.Clone(list), isOfHub), a.whoAsks, ask)
+	out = append(out, remote.EachTold(ctx, slices.DeleteFunc(list, func(h remote.Host) bool { return !isOfHub(h) }), told)...)
+	slices.SortFunc(out, func(x, y remote.Answer[T]) int { return strings.Compare(x.Host.Name, y.Host.Name) })
+	return out
 }
+
+func isOfHub(h remote.Host) bool { return h.Hub != "" }
 
 // everyAgent asks this machine, and all others.
 func (a *app) everyAgent(ctx context.Context, c *api.Client) (api.Agents, error) {
@@ -123,7 +132,9 @@ func (a *app) everyAgent(ctx context.Context, c *api.Client) (api.Agents, error)
 	if err != nil {
 		return v, err
 	}
-	return withAgents(v, others(ctx, a, asks)), nil
+	return withAgents(v, others(ctx, a, asks, func(h api.HostLook) api.Agents {
+		return api.Agents{Agents: h.Look.Agents, Pending: h.Pending, Kept: h.Kept}
+	})), nil
 }
 
 // withAgents adds the agents of other machines, each by the name that commands take.

@@ -355,6 +355,9 @@ func sentenceOf(o api.Order) string {
 	if o.Account != "" {
 		what = "account " + flat(o.Account)
 	}
+	if o.Host != "" {
+		what += " on " + flat(o.Host)
+	}
 	return strings.TrimSpace(done + " " + what)
 }
 

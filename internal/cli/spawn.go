@@ -17,6 +17,7 @@ import (
 type spawnFlags struct {
 	api.SpawnRequest
 	depth  int
+	labels []string
 	branch string // of --worktree
 	memory string
 }
@@ -40,19 +41,31 @@ start fails, all of it is taken back. It is started again when it fails, in mode
 observe too, unless --restart says never. Its first prompt is --prompt, else made of
 --task and --spec, with --files; it is sent when the agent is ready.
 
+With --host it is started on another machine, by the Custos there; with --host any on the
+host of the hub, this one too, that has the fewest agents for its processors, lets
+people order from elsewhere, and has each --label. One host takes the order; where the
+answer is lost no other is asked.
+
 Without a daemon the agent starts all the same, and outlives this command, but
 nothing watches it until custos up. An agent that spawns becomes the parent.`,
-		Example: "  custos spawn builder --kind claude --prompt 'Mend the tests'\n  custos spawn dev1 --kind codex --worktree --task T-17 --parent lead\n  custos spawn fixer -- claude --model opus\n  custos spawn nightly -- ./my-wrapper.sh --all",
+		Example: "  custos spawn builder --kind claude --prompt 'Mend the tests'\n  custos spawn dev1 --kind codex --worktree --task T-17 --parent lead\n  custos spawn fixer -- claude --model opus\n  custos spawn nightly -- ./my-wrapper.sh --all\n  custos spawn trainer --host any --label gpu --kind claude --dir /srv/shop",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() > 1 || cmd.ArgsLenAtDash() == -1 && len(args) > 1 || cmd.ArgsLenAtDash() == 0 {
 				return usage("cannot spawn: want one name, and the command line behind --")
 			}
-			q, err := s.request(cmd, args[1:])
+			q, err := s.request(cmd, args[1:], a.onHost != "" || a.host != nil)
 			if err != nil {
 				return err
 			}
-			return a.order(cmd, api.OrderRequest{Do: "spawn", Agent: args[0], Spawn: &q}, f)
+			o := api.OrderRequest{Do: "spawn", Agent: args[0], Spawn: &q}
+			if a.onHost == anyHost {
+				return a.place(cmd, o, f, s.labels)
+			}
+			if len(s.labels) > 0 {
+				return usage("cannot spawn by --label: it is for --host any")
+			}
+			return a.order(cmd, o, f)
 		},
 	}
 	f.add(c)
@@ -83,11 +96,12 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Heartbeat, "heartbeat", "", "alert people when for this `DURATION` it has not shown that it is at work, like 10m")
 	f.StringVar(&s.Grace, "grace", "", "the `DURATION` that it may be later than --heartbeat (default: half of it)")
 	f.StringVar(&s.Account, "account", "", "the `ACCOUNT` whose limits it shares")
+	f.StringSliceVar(&s.labels, "label", nil, "with --host any: only on a host that has this `WORD` among labels in [hub]; more of them behind commas")
 	f.StringSliceVar(&s.Env, "env", nil, "`NAMES` of variables of the daemon's environment to hand on")
 }
 
-// request makes paths absolute: the daemon works elsewhere.
-func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnRequest, error) {
+// request makes paths absolute: the daemon works elsewhere. Those of another machine have to be.
+func (s *spawnFlags) request(cmd *cobra.Command, argv []string, elsewhere bool) (api.SpawnRequest, error) {
 	q := s.SpawnRequest
 	q.Argv, q.Files = slices.Clone(argv), api.SplitFiles(s.Files)
 	if cmd.Flags().Changed("depth") {
@@ -97,6 +111,7 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 		q.Branch = s.branch
 	}
 	switch {
+	case elsewhere:
 	case !q.Worktree && q.Dir == "":
 		q.Here = "."
 	case q.Worktree && q.Repo == "":
@@ -109,6 +124,9 @@ func (s *spawnFlags) request(cmd *cobra.Command, argv []string) (api.SpawnReques
 	for _, p := range paths {
 		if *p == "" {
 			continue
+		}
+		if elsewhere && !filepath.IsAbs(*p) {
+			return q, usage("cannot spawn on another machine in %q: say the path as it is there, from / on", flat(*p))
 		}
 		abs, err := filepath.Abs(*p)
 		if err != nil {

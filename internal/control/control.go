@@ -89,6 +89,7 @@ type Control struct {
 	Settings   Settings
 	Readings   Readings
 	Hub        func(context.Context) api.Hub                       // how this host stands with others
+	HubLooks   func(ctx context.Context, since int64) api.HubLooks // the others, as they tell of themselves
 	Configured bool                                                // there is a custos.toml; only hints depend on it
 	Registry   func(context.Context) ([]fleet.Registration, error) // of agents, the retired too
 	Rules      Rules                                               // those in force; nil: any name is taken for one

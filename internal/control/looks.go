@@ -1,10 +1,14 @@
 package control
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 	"custos/internal/view"
 )
 
@@ -36,7 +40,8 @@ func looks() []Noun {
 		get("health", (*Control).health),
 		get("settings", (*Control).settings),
 		get("readings", (*Control).readings),
-		get("hub", func(c *Control, ctx context.Context, _ Call) (any, error) { return c.Hub(ctx), nil }),
+		{"hub", []Verb{{Name: "get", Do: func(c *Control, ctx context.Context, _ Call) (any, error) { return c.Hub(ctx), nil }},
+			{Name: "looks", Do: (*Control).hubLooks}}},
 		get("then", (*Control).then),
 	}
 }
@@ -75,4 +80,13 @@ func (c *Control) plan(ctx context.Context, call Call) (any, error) {
 		return nil, CannotLook(err)
 	}
 	return view.Plan(pass, c.Teller), nil
+}
+
+// hubLooks are the other hosts of the hub, as they tell of themselves.
+func (c *Control) hubLooks(ctx context.Context, call Call) (any, error) {
+	since, err := strconv.ParseInt(cmp.Or(call.Ask("since"), "0"), 10, 64)
+	if err != nil {
+		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot read since: %q is no number", fleet.Line(call.Ask("since"), 40))}
+	}
+	return c.HubLooks(ctx, since), nil
 }

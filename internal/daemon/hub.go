@@ -3,13 +3,17 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 
 	"custos/internal/api"
 	"custos/internal/catalog"
 	"custos/internal/config"
+	"custos/internal/control"
 	"custos/internal/fleet"
+	"custos/internal/hub/looks"
 	"custos/internal/hub/member"
 	"custos/internal/server"
 	"custos/internal/view"
@@ -24,6 +28,7 @@ func (s *system) readHub(cfg config.Config) (*member.Member, error) {
 	m, err := member.Open(member.Options{
 		Place: member.Place{Joined: cfg.HubDir(), Hosts: cfg.HubHosts(), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
 		Epochs: s.epochs, Learn: s.sawEpoch, Changed: func(what string) { s.wake(what) }, Log: s.o.Log,
+		Tell:   s.toldToHosts,
 		Answer: func(from string) http.Handler { return server.GuardHub(from, h.Remote == catalog.RemoteAct, s.api) },
 	})
 	return m, cfg.Misread("hub", err)
@@ -86,10 +91,44 @@ func (s *system) lapsed(f fleet.Fence, fresh bool) string {
 }
 
 // hubStatus is how this host stands with others.
-func (s *system) hubStatus(context.Context) api.Hub {
+func (s *system) hubStatus(ctx context.Context) api.Hub {
 	if s.member == nil {
 		return view.Hub("", fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusAbsent}}, nil, "")
 	}
 	h, _ := catalog.ReadHub(s.cfg) // it was read before
-	return view.Hub(s.member.Host(), s.member.Seen(s.world.Now()), s.member.Names(), string(h.Remote))
+	out := view.Hub(s.member.Host(), s.member.Seen(s.world.Now()), s.member.Names(), string(h.Remote))
+	if p, err := (cycle{s}).Look(ctx, control.Glance); err == nil { // else it offers nothing that is known
+		out.Offers = s.offers(&p)
+	}
+	return out
+}
+
+// toldToHosts is what this host shows of itself to the others of its hub.
+func (s *system) toldToHosts(ctx context.Context) (looks.Told, error) {
+	p, err := cycle{s}.Look(ctx, control.Glance)
+	if err != nil {
+		return looks.Told{}, err
+	}
+	if !p.Snapshot.Agents.Usable() {
+		return looks.Told{}, fmt.Errorf("its agents are not seen: %s", p.Snapshot.Agents.Why)
+	}
+	agents := view.Agents(p, view.Hints{Daemon: true})
+	alerts := slices.DeleteFunc(slices.Clone(p.Assessment.Alerts), func(a fleet.Alert) bool { return a.Status == fleet.AlertResolved })
+	out := looks.Told{Look: view.FirstLook(p, s.actor, view.Hints{Daemon: true, Configured: s.cfg.Found}), Alerts: view.Alerts(alerts, p.Snapshot.At), Pending: agents.Pending, Kept: agents.Kept}
+	out.Look.Agents, out.Offers = agents.Agents, s.offers(&p)
+	return out, nil
+}
+
+// offers is what this host has for agents that anybody wants to start.
+func (s *system) offers(p *fleet.Pass) api.Offers {
+	h, _ := catalog.ReadHub(s.cfg) // it was read before
+	return view.Offers(p, h.Labels, h.Remote == catalog.RemoteAct)
+}
+
+// hubLooks are the other hosts of the hub as they tell of themselves.
+func (s *system) hubLooks(ctx context.Context, since int64) api.HubLooks {
+	if s.member == nil {
+		return api.HubLooks{Hosts: []api.HostLook{}}
+	}
+	return s.member.Looks(ctx, since)
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -243,5 +244,52 @@ func TestAHostThatJoins(t *testing.T) {
 	await(t, all, func() bool { return time.Since(known) > 7*time.Second }) // one that begins anew does within 4
 	if now := held(); now != before || strings.Contains(w.said.String(), "begins anew") {
 		t.Errorf("it held its lease by epoch %d, and now by %d: %s", before, now, all())
+	}
+}
+
+// TestAHostIsSeenFromAnother: its agents and alerts are shown at another host of the hub as they are there, and are
+// unknown once its daemon is gone; agents are started on one of the hosts that fit.
+func TestAHostIsSeenFromAnother(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	host := func(name, more string) *town {
+		w := foundBeside(t, quickLimits+more)
+		if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		return w
+	}
+	a, b := host("box1", "[hub]\nremote = \"act\"\nlabels = [\"gpu\"]\n"), host("box2", "")
+	a.spawn("worker", "reply hello", false)
+	a.awaitState("worker", "idle")
+	var ps string
+	shows := func(words ...string) func() bool {
+		return func() bool {
+			ps, _ = b.says("ps")
+			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(ps, w) })
+		}
+	}
+	await(t, func() string { return ps + b.said.String() }, shows("box1/worker", "idle"))
+	if out, code := b.says("show", "box1/worker"); code != 0 || !strings.Contains(out, "worker") {
+		t.Errorf("it cannot be asked for more: %d: %s", code, out)
+	}
+	dir := filepath.Join(a.dir, "work")
+	if out, code := b.says("spawn", "trainer", "--host", "any", "--label", "gpu", "--kind", "claude", "--dir", dir, "--prompt", "fake reply hello"); code != 0 || !strings.Contains(out, "Started trainer on box1") {
+		t.Errorf("it is not started on box1: %d: %s\n%s", code, out, a.said)
+	}
+	if out, code := a.says("spawn", "far", "--host", "any", "--label", "tpu", "--dir", dir); code != 3 || !strings.Contains(out, "box1 lacks the label tpu") || !strings.Contains(out, "box2 lacks the label tpu") {
+		t.Errorf("where no host fits: %d: %s", code, out)
+	}
+	if out, code := b.says("spawn", "near", "--host", "box1", "--dir", "work"); code != 2 || !strings.Contains(out, "say the path as it is there") {
+		t.Errorf("a path of this machine: %d: %s", code, out)
+	}
+	_ = a.up.Process.Kill()
+	_ = a.up.Wait()
+	await(t, func() string { return ps + b.said.String() }, shows("host box1 is silent"))
+	if out, code := b.says("spawn", "later", "--host", "any", "--label", "gpu", "--dir", dir); code != 3 || !strings.Contains(out, "box1 is silent") {
+		t.Errorf("where the one that fits is silent: %d: %s", code, out)
+	}
+	if strings.Contains(ps, "idle") {
+		t.Errorf("what was is shown as what is: %s", ps)
 	}
 }

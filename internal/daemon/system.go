@@ -254,7 +254,7 @@ func (s *system) control(watched bool) *control.Control {
 		Alerts: b, Approver: cycle{s}, Look: cycle{s}.Look, Brakes: brakes{s}, Tell: b.tell, Receivers: s.receivers, Posts: postPort{s}, Events: b.Events,
 		Records: records{s}, Asker: cycle{s}, Orders: orderPort{s}, Turned: orderPort{s}.Turned, Agents: agentPort{s}, Asks: askPort{s}, Web: s.page, Typing: s.page.live.Typing, Past: s.recall, Situation: s.situation, PatrolEvery: s.cfg.PatrolEvery, Registry: s.registered, KindOf: s.world.Kinds.Of,
 		Status: s.status(watched), Vitals: s.vitals(watched), Costs: s.costs, UsageFaults: s.usageFaults, MoreMayBe: s.moreMayBe, Prices: s.pricesShown, Priced: s.priced, Made: s.made, Places: s.listening, Screens: screens{s}, History: orderPort{s},
-		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Settings: s.settingsShown, Readings: s.readings, Hub: s.hubStatus, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
+		Journal: journalPort{s.journal}.Journal, Teller: s.actor, Configured: s.cfg.Found, Settings: s.settingsShown, Readings: s.readings, Hub: s.hubStatus, HubLooks: s.hubLooks, Rules: rulebook{s.rules}, Mender: cycle{s}, Version: s.o.Version, Examine: s.examine, Anew: s.anew, Now: s.world.Now,
 		Reply: replyToRun, Attend: s.attend, Watched: watched, People: []string{server.Caller{UID: os.Getuid()}.Name(), server.Caller{}.Name()},
 	}
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,36 @@ func Seen[T any](list []Answer[T]) (out []api.HostSeen) {
 			s.Status, s.Why = "unknown", api.ErrorOf(a.Err).Message
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// EachTold is Each for hosts of the hub: all that they told comes with one question to the daemon of this
+// machine. A host that is not known now has no answer, whatever it told before.
+func EachTold[T any](ctx context.Context, hosts []Host, of func(api.HostLook) T) []Answer[T] {
+	if len(hosts) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, hubWithin)
+	defer cancel()
+	told, err := Told(ctx, hosts[0], 0)
+	by := map[string]api.HostLook{}
+	for _, look := range told.Hosts {
+		by[look.Name] = look
+	}
+	out := make([]Answer[T], len(hosts))
+	for i, h := range hosts {
+		out[i] = Answer[T]{Host: h, Err: err}
+		look, is := by[h.Name]
+		switch {
+		case err != nil:
+		case !is:
+			out[i].Err = errors.New("it is not at the hub any more")
+		case look.Status != "ok":
+			out[i].Err = errors.New(cmp.Or(look.Why, "it is being asked"))
+		default:
+			out[i].V = of(look)
+		}
 	}
 	return out
 }

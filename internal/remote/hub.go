@@ -44,8 +44,13 @@ func (t through) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(req)
 }
 
-func (h Host) throughHub() *api.Client {
-	return api.NewClient(through{&http.Transport{
+func (h Host) throughHub() *api.Client { return api.NewClient(through{h.daemon(), h.Name}) }
+
+// here asks the daemon of this machine, which hears what the hosts of the hub tell.
+func (h Host) here() *api.Client { return api.NewClient(h.daemon()) }
+
+func (h Host) daemon() *http.Transport {
+	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			c, err := d.DialContext(ctx, "unix", h.Hub)
@@ -55,5 +60,5 @@ func (h Host) throughHub() *api.Client {
 			return api.Counted(c), nil
 		},
 		DisableCompression: true, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
-	}, h.Name})
+	}
 }

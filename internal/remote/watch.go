@@ -32,7 +32,10 @@ type Watch struct {
 
 	every, looking time.Duration // pause and still
 
+	since int64 // the number of what hosts of the hub told last; of the one that asks for it
+
 	mu      sync.Mutex
+	hubRuns bool      // hosts of the hub are being followed
 	number  int64     // of the newest answer
 	asked   time.Time // when somebody looked last
 	alerts  time.Time // and when at alerts
@@ -101,7 +104,11 @@ func (w *Watch) Client(name string) (*api.Client, bool) {
 
 // begin follows a machine that is not followed yet.
 func (w *Watch) begin(h *watched) {
-	if !h.runs && w.ctx.Err() == nil {
+	switch {
+	case h.runs || w.ctx.Err() != nil:
+	case h.host.Hub != "":
+		w.beginHub()
+	default:
 		h.runs = true
 		go w.follow(h)
 	}
@@ -128,19 +135,26 @@ func (w *Watch) follow(h *watched) {
 func (w *Watch) isLeft(h *watched) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.holders > 0 || time.Since(w.asked) < w.looking {
+	if w.isWanted() {
 		return false
 	}
+	h.leave()
+	return true
+}
+
+func (w *Watch) isWanted() bool { return w.holders > 0 || time.Since(w.asked) < w.looking }
+
+// leave notes that a machine is not followed any more.
+func (h *watched) leave() {
 	h.runs = false
 	h.look.HostSeen, h.look.Silent = api.HostSeen{Name: h.host.Name, Status: "pending"}, time.Time{}
-	return true
 }
 
 // ask asks a machine once, and keeps what it says.
 func (w *Watch) ask(h *watched) {
 	within, alerts := answersWithin+time.Second, false
 	w.mu.Lock()
-	if h.look.HostSeen.Status == "ok" {
+	if h.look.Status == "ok" {
 		within = known
 	}
 	alerts = time.Since(w.alerts) < w.looking
@@ -163,10 +177,7 @@ func lookAt(ctx context.Context, c *api.Client, alerts bool) (out api.HostLook, 
 	if out.Look, err = c.FirstLook(ctx); err != nil {
 		return out, err
 	}
-	if out.Status, err = c.Status(ctx); isLack(err) {
-		out.Lacks, err = append(out.Lacks, "how Custos itself is"), nil
-	}
-	if err == nil && alerts {
+	if alerts {
 		var list api.Alerts
 		if list, err = c.Alerts(ctx, false); isLack(err) {
 			out.Lacks, err = append(out.Lacks, "alerts"), nil
@@ -200,14 +211,16 @@ func (w *Watch) keep(h *watched, look api.HostLook, silent string, asked time.Ti
 	defer w.mu.Unlock()
 	before, now := h.look, time.Now()
 	if silent != "" {
-		look = before
-		look.HostSeen = api.HostSeen{Name: h.host.Name, Status: "unknown", Why: silent}
-		if !before.IsSilent() {
-			look.Silent = asked
-		}
+		look = silentLook(before, h.host.Name, silent, asked)
 	} else {
 		look.HostSeen, look.Got = api.HostSeen{Name: h.host.Name, Status: "ok"}, now
 	}
+	return w.put(h, look)
+}
+
+// put keeps a look, and says whether it is another than before.
+func (w *Watch) put(h *watched, look api.HostLook) bool {
+	before := h.look
 	h.look = look
 	w.number++
 	return !reflect.DeepEqual(timeless(before), timeless(look))
@@ -215,7 +228,7 @@ func (w *Watch) keep(h *watched, look api.HostLook, silent string, asked time.Ti
 
 // timeless is what a look says but for what changes with each: ages and moments.
 func timeless(h api.HostLook) api.HostLook {
-	out := api.HostLook{HostSeen: h.HostSeen, Silent: h.Silent, Lacks: h.Lacks}
+	out := api.HostLook{HostSeen: h.HostSeen, Silent: h.Silent, Lacks: h.Lacks, Cut: h.Cut}
 	out.Look.Mode, out.Look.Frozen, out.Look.Housekeeping = h.Look.Mode, h.Look.Frozen, h.Look.Housekeeping
 	for _, g := range h.Look.Agents {
 		out.Look.Agents = append(out.Look.Agents, api.AgentRow{Name: g.Name, State: g.State, Source: g.Source, Failed: g.Failed, Conflict: g.Conflict})

@@ -17,6 +17,8 @@ func spelled(noun, verb string) (method, pattern string) {
 	switch verb {
 	case "list", "get":
 		return http.MethodGet, noun
+	case "looks": // all of them
+		return http.MethodGet, noun + "/" + verb
 	case "show":
 		return http.MethodGet, noun + "/{id}"
 	case "runs", "handoff", "screen", "log", "offer":

@@ -127,7 +127,7 @@ func (m Model) isBlind() bool { return m.o.Hosts != nil && m.look.at.IsZero() &&
 
 // isPartial says whether one of the machines is not known now.
 func (m Model) isPartial() bool {
-	return slices.ContainsFunc(m.hosts, func(h api.HostLook) bool { return h.HostSeen.Status != "ok" })
+	return slices.ContainsFunc(m.hosts, func(h api.HostLook) bool { return h.Status != "ok" })
 }
 
 func hostColour(h api.HostLook) string {

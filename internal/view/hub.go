@@ -31,6 +31,21 @@ func Hub(host string, p fleet.Part[fleet.Hub], names []string, remote string) ap
 	return out
 }
 
+// Offers is what a host has for agents that anybody wants to start. Where its agents are not seen it has
+// no room that is known.
+func Offers(p *fleet.Pass, labels []string, acts bool) api.Offers {
+	out := api.Offers{Labels: labels, Acts: acts, CPUs: p.Snapshot.Host.Value.CPUs, Most: p.Policy.Agents.MaxAgents, Frozen: p.Policy.Frozen != ""}
+	if !p.Snapshot.Agents.Usable() {
+		out.Most = 0
+	}
+	for _, a := range p.Snapshot.Agents.Value {
+		if a.Owner == fleet.OwnerCustos && a.Process.PID != 0 {
+			out.Agents++
+		}
+	}
+	return out
+}
+
 func hubHost(p fleet.Peer) api.HubHost {
 	h := api.HubHost{Name: p.Name, State: "unknown", Doubled: p.Doubled}
 	if d, known := p.Silent.Get(); known && d == 0 {

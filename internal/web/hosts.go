@@ -51,7 +51,7 @@ func hostBanners(list []api.HostLook, now time.Time) (out []banner) {
 
 // isPartial says whether one of the machines is not known now.
 func isPartial(list []api.HostLook) bool {
-	return slices.ContainsFunc(list, func(h api.HostLook) bool { return h.HostSeen.Status != "ok" })
+	return slices.ContainsFunc(list, func(h api.HostLook) bool { return h.Status != "ok" })
 }
 
 // withAgents adds the agents of other machines: what may wait for a person stays first.

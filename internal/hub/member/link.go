@@ -36,6 +36,7 @@ type link struct {
 	asker *ask.Asker
 	board *rows.Board
 	seal  *seal
+	shown *shown // what other hosts show
 
 	mu    sync.Mutex
 	hosts map[string]protocol.Host // who has joined, by name
@@ -52,9 +53,6 @@ func (m *Member) connect() (lease.Store, func(context.Context) error, error) {
 		nc.Close()
 		return nil, nil, err
 	}
-	m.mu.Lock()
-	m.link = k
-	m.mu.Unlock()
 	return nats.New(k.js, nats.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn}), k.run, nil
 }
 
@@ -93,11 +91,21 @@ func (k *link) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Set(nil) // that it is there, and nothing else yet
+	if k.shown, err = newShown(ctx, k); err != nil {
+		return err
+	}
+	k.m.mu.Lock()
+	k.m.link = k
+	k.m.mu.Unlock()
 	var parts sync.WaitGroup
 	parts.Go(func() { p.Run(ctx) })
 	parts.Go(func() { k.follow(ctx) })
 	parts.Go(func() { k.lookAfter(ctx) })
+	if k.m.o.Tell != nil {
+		parts.Go(func() { k.tell(ctx, p) })
+	} else {
+		p.Set(nil) // that it is there, and nothing else
+	}
 	if k.m.o.Answer != nil {
 		parts.Go(func() { k.serve(ctx) })
 	}

@@ -18,6 +18,7 @@ import (
 
 	"custos/internal/fleet"
 	"custos/internal/hub/credential"
+	"custos/internal/hub/looks"
 	"custos/internal/lease"
 	"custos/internal/lease/hold"
 	"custos/internal/lease/local"
@@ -42,6 +43,8 @@ type Options struct {
 	Learn  func(ctx context.Context, key string, epoch uint64) error
 	// Changed is told, with what, that what is known of the hub is other than before.
 	Changed func(what string)
+	// Tell is what this host shows of itself to the others; nil: that it is there.
+	Tell func(context.Context) (looks.Told, error)
 	// Answer is what is asked of this host by another one; nil: nothing may be asked.
 	Answer func(from string) http.Handler
 	Log    *slog.Logger
@@ -52,6 +55,7 @@ type Member struct {
 	o      Options
 	joined credential.Joined
 	me     lease.Holder
+	news   chan struct{} // has one when there is something newer to tell
 
 	mu     sync.Mutex
 	leases *hold.Leases // nil until it runs
@@ -69,7 +73,7 @@ func Open(o Options) (*Member, error) {
 	if o.TTL <= 0 {
 		o.TTL = time.Duration(fleet.LeaseTime)
 	}
-	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet"}
+	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet", news: make(chan struct{}, 1)}
 	err := m.load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.File == "":

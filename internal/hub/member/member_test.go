@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/hub/credential"
 	"custos/internal/hub/hubtest"
+	"custos/internal/hub/looks"
 	"custos/internal/hub/protocol"
 )
 
@@ -379,4 +381,62 @@ func TestWhatWasJoinedCannotBeRead(t *testing.T) {
 	}
 	goes(t, m)
 	eventually(t, "it holds a lease", func() bool { m.Want("k"); return mine(m, "k") })
+}
+
+// TestWhatAHostShows: what one host shows of itself another one shows too, without asking for it; when the host
+// is silent all that it has is unknown.
+func TestWhatAHostShows(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	a, _ := host(t, hub.Join(t, "box1"), nil)
+	dir := filepath.Join(t.TempDir(), "hub")
+	if err := hub.Join(t, "box2").Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	var state atomic.Pointer[string]
+	working, blind := "working", ""
+	state.Store(&working)
+	l := &ledger{}
+	b, err := Open(Options{Place: Place{Joined: dir, Hosts: filepath.Join(dir, "hosts.json")}, Now: now, Epochs: l.known, Learn: l.learn, Changed: func(string) {}, Log: slog.New(slog.DiscardHandler),
+		Tell: func(context.Context) (looks.Told, error) {
+			if *state.Load() == blind {
+				return looks.Told{}, errors.New("tmux hangs")
+			}
+			return looks.Told{Look: api.FirstLook{Mode: "auto", Agents: []api.AgentRow{{Name: "builder", State: *state.Load()}}}}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := goes(t, b)
+	box2 := func() (h api.HostLook) {
+		if all := a.Looks(t.Context(), 0).Hosts; len(all) == 1 {
+			return all[0]
+		}
+		return h
+	}
+	shows := func(want string) func() bool {
+		return func() bool {
+			agents := box2().Agents(time.Now())
+			return len(agents) == 1 && agents[0].Name == "box2/builder" && agents[0].State == want
+		}
+	}
+	eventually(t, "it works", shows("working"))
+	number := a.Looks(t.Context(), 0).Number
+	if again := a.Looks(t.Context(), number); !again.Hosts[0].Same {
+		t.Errorf("what was told already is told again: %+v", again)
+	}
+	idle := "idle"
+	state.Store(&idle)
+	b.Stir()
+	eventually(t, "it is idle", shows("idle"))
+	state.Store(&blind)
+	b.Stir()
+	eventually(t, "it cannot look", func() bool { h := box2(); return h.IsSilent() && strings.Contains(h.Why, "tmux hangs") })
+	state.Store(&idle)
+	b.Stir()
+	eventually(t, "it is idle again", shows("idle"))
+	end()
+	eventually(t, "it is silent", shows("unknown"))
+	hub.Stop(0)
+	eventually(t, "the hub is gone", func() bool { h := box2(); return h.IsSilent() && strings.Contains(h.Why, "the hub is not reached") })
 }

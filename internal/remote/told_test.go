@@ -1,0 +1,83 @@
+package remote
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"custos/internal/api"
+)
+
+// hears is the daemon of this machine, as one that hears hosts of a hub.
+type hears struct {
+	mu    sync.Mutex
+	asked []int64 // since which numbers
+	told  api.HubLooks
+}
+
+func (d *hears) tell(told api.HubLooks) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.told = told
+}
+
+func (d *hears) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	since, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64)
+	if err != nil || r.URL.Path != "/v1/hub/looks" {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	d.asked = append(d.asked, since)
+	_ = json.NewEncoder(w).Encode(d.told)
+}
+
+// TestHostsOfTheHub: what they tell comes with one question for all; one that tells nothing newer stays as it was, and
+// where the daemon does not answer, or does not know a host any more, what it has is unknown.
+func TestHostsOfTheHub(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &hears{}
+	server := &http.Server{Handler: d}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	look := func(name, status, state string) api.HostLook {
+		return api.HostLook{HostSeen: api.HostSeen{Name: name, Status: status}, Got: time.Now(), Look: api.FirstLook{Agents: []api.AgentRow{{Name: "a", State: state}}}}
+	}
+	d.tell(api.HubLooks{Number: 5, Hosts: []api.HostLook{look("box1", "ok", "idle"), look("box2", "ok", "working")}})
+	w := NewWatch(t.Context(), []Host{{Name: "box1", Hub: socket}, {Name: "box2", Hub: socket}}, nil, func() {})
+	w.every = 20 * time.Millisecond
+	is := func(i int, status, state string) func() bool {
+		return func() bool {
+			list, _ := w.Looks(false)
+			g := list[i].Agents(time.Now())
+			return list[i].Status == status && len(g) == 1 && g[0].State == state
+		}
+	}
+	await(t, "box1", is(0, "ok", "idle"))
+	await(t, "box2", is(1, "ok", "working"))
+	same := api.HostLook{HostSeen: api.HostSeen{Name: "box1", Status: "ok"}, Got: time.Now(), Same: true}
+	d.tell(api.HubLooks{Number: 6, Hosts: []api.HostLook{same, look("box2", "ok", "idle")}})
+	await(t, "box2 is idle", is(1, "ok", "idle"))
+	await(t, "box1 stays", is(0, "ok", "idle"))
+	same.Status, same.Why, same.Silent = "unknown", "it tells nothing any more", time.Now()
+	d.tell(api.HubLooks{Number: 6, Hosts: []api.HostLook{same}})
+	await(t, "box1 is silent", is(0, "unknown", "unknown"))
+	await(t, "box2 is not told of", is(1, "unknown", "unknown"))
+	_ = server.Close()
+	await(t, "the daemon is gone", func() bool { list, _ := w.Looks(false); return list[0].Why != same.Why })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.asked[0] != 0 || d.asked[len(d.asked)-1] != 6 {
+		t.Errorf("asked since %v", d.asked)
+	}
+}
