@@ -29,6 +29,7 @@ type Alert struct {
 	Blind         string     `json:"blind,omitempty"`
 	Evidence      []Evidence `json:"evidence"`
 	CausedBy      []string   `json:"caused_by"`
+	ToldBy        string     `json:"told_by,omitempty"` // the other host of the hub that tells people of it
 	Flapping      bool       `json:"flapping,omitempty"`
 	AckedBy       string     `json:"acked_by,omitempty"`
 	SilencedUntil *time.Time `json:"silenced_until,omitempty"`

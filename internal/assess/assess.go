@@ -68,6 +68,7 @@ func (p *pass) run() fleet.Assessment {
 	p.number()
 	p.link()
 	p.silence()
+	p.share()
 	p.sort()
 	return fleet.Assessment{Findings: p.findings, Alerts: p.alerts, Blind: p.blind, Rules: p.remedies}
 }

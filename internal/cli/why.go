@@ -137,6 +137,9 @@ func storyAlert(p *page, al api.Alert) {
 	for _, c := range al.CausedBy {
 		p.line("      explained by %s", flat(c))
 	}
+	if al.ToldBy != "" {
+		p.line("      people are told of it by %s", flat(al.ToldBy))
+	}
 	if al.Runbook != "" {
 		p.line("      runbook: %s", flat(al.Runbook))
 	}

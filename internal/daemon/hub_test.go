@@ -150,6 +150,12 @@ func TestOneHostWritesToTheForge(t *testing.T) {
 	if by(a) > 0 && by(b) > 0 {
 		t.Logf("both wrote, one after the other: %d and %d", by(a), by(b))
 	}
+	tells := func(w *town) int { return strings.Count(w.said.String(), "blocked-exhausted: ") }
+	await(t, told, func() bool { return tells(a)+tells(b) > 0 })
+	if tells(a) > 0 && tells(b) > 0 {
+		t.Errorf("people are told of the same by both hosts:\n%s", told())
+	}
+	t.Logf("box1 told of %d issues, box2 of %d", tells(a), tells(b))
 	holder, other := a, b
 	if by(b) > 0 {
 		holder, other = b, a

@@ -18,6 +18,7 @@ func Decide(policy fleet.Policy, snap fleet.Snapshot, found fleet.Assessment, pa
 	for i := range found.Findings {
 		p.consider(&found.Findings[i])
 	}
+	p.wantTold()
 	return p.plan
 }
 

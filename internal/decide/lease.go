@@ -2,7 +2,6 @@ package decide
 
 import (
 	"slices"
-	"strings"
 
 	"custos/internal/fleet"
 )
@@ -26,7 +25,7 @@ func askLease(p *pass, r *request) *refusal {
 	case !hub.Fresh():
 		return &refusal{why: "other hosts share it, and it is not known which of them may: " + hub.Why, hint: hintHub}
 	}
-	l := leaseOf(hub.Value, key)
+	l := hub.Value.LeaseOf(key)
 	if l.Mine && (r.ability.Fenced || l.Enough()) {
 		r.fence = &fleet.Fence{Key: key, Epoch: l.Epoch}
 		return nil
@@ -46,14 +45,6 @@ func notHeld(l fleet.Lease) string {
 		return "other hosts share it, and its lease could not be asked for: " + l.Why
 	}
 	return "other hosts share it, and its lease is being asked for"
-}
-
-func leaseOf(h fleet.Hub, key string) fleet.Lease {
-	i := slices.IndexFunc(h.Leases, func(l fleet.Lease) bool { return l.Key == key })
-	if i < 0 {
-		return fleet.Lease{Key: key}
-	}
-	return h.Leases[i]
 }
 
 // wantLease has the lease asked for, once this plan is committed.
@@ -87,12 +78,23 @@ func (p *pass) sharedKey(r *request) (key, why string) {
 
 // projectKey is the key of a repository of a forge: where it is, which each host knows by a name of its own.
 func (p *pass) projectKey(what, project string) (key, why string) {
-	for _, x := range p.snap.Forge.Value.Projects {
-		if x.Name == project && x.URL != "" {
-			return what + "/" + strings.ToLower(x.URL), ""
+	if key = fleet.ProjectKey(p.snap, what, project); key == "" {
+		why = "other hosts share it, and where project " + project + " is was not seen yet"
+	}
+	return key, why
+}
+
+// wantTold wants the leases by which one host tells people of what several see (assess says who does).
+func (p *pass) wantTold() {
+	if !p.snap.Hub.Usable() || p.snap.Hub.Value.Host == "" {
+		return
+	}
+	for i := range p.found.Alerts {
+		a := &p.found.Alerts[i]
+		if key := fleet.TellKey(p.snap, a.Subject); key != "" && a.Status == fleet.AlertFiring {
+			p.wantLease(key)
 		}
 	}
-	return "", "other hosts share it, and where project " + project + " is was not seen yet"
 }
 
 // projectOf is the project of a target on a forge; "" for none.

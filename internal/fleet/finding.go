@@ -172,4 +172,5 @@ type Alert struct {
 	SilencedUntil Instant     `json:"silenced_until,omitzero"`
 	SilencedBy    string      `json:"silenced_by,omitempty"`
 	Project       string      `json:"project,omitempty"` // that the subject is of, as far as that is known
+	ToldBy        string      `json:"told_by,omitempty"` // who tells people of it, where that is not this host
 }

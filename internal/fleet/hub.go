@@ -1,5 +1,7 @@
 package fleet
 
+import "strings"
+
 // Hub is what this host shares with others, and how they are. The part is absent where
 // custos.toml names no place where leases are kept, and the host has joined no hub.
 type Hub struct {
@@ -18,6 +20,33 @@ type Lease struct {
 	Left   Duration `json:"left,omitempty"`   // for which it may still rely on it
 	Holder string   `json:"holder,omitempty"` // the host that holds it; "" nobody, or not known
 	Why    string   `json:"why,omitempty"`    // why that could not be asked last; "" when it could
+}
+
+// LeaseOf is how this host stands with a key.
+func (h *Hub) LeaseOf(key string) Lease {
+	if l := Find(h.Leases, func(l *Lease) bool { return l.Key == key }); l != nil {
+		return *l
+	}
+	return Lease{Key: key}
+}
+
+// ProjectKey names a project of a forge where it is, as every host does, behind what: "" where that was not seen.
+func ProjectKey(snap *Snapshot, what, project string) string {
+	x := Find(snap.Forge.Value.Projects, func(x *Project) bool { return x.Name == project })
+	if x == nil || x.URL == "" {
+		return ""
+	}
+	return what + "/" + strings.ToLower(x.URL)
+}
+
+// TellKey is the lease of the one host that tells people of a thing which several hosts see; "" for what only
+// this host sees, and where it is not known which thing of the others it is.
+func TellKey(snap *Snapshot, s Subject) string {
+	switch s.Kind {
+	case KindProject, KindIssue, KindPull, KindPipeline:
+		return ProjectKey(snap, "tell", Projects{}.Of(s))
+	}
+	return ""
 }
 
 // Fence is the lease by which an action is done: that of a key, and of no other epoch.

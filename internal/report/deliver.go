@@ -226,9 +226,9 @@ func (d *delivery) put(e entry) {
 }
 
 // muted says whether an alert is not to be told now: silenced, explained by
-// another one that is told, or not for people until more patrols have found it.
+// another one that is told, told by another host, or not for people until more patrols have found it.
 func muted(a fleet.Alert, now fleet.Instant) bool {
-	return !a.SilencedUntil.IsZero() && now.Before(a.SilencedUntil) || len(a.CausedBy) > 0 || a.Patrols < a.TellAfter
+	return !a.SilencedUntil.IsZero() && now.Before(a.SilencedUntil) || len(a.CausedBy) > 0 || a.ToldBy != "" || a.Patrols < a.TellAfter
 }
 
 func (d *delivery) waited(then fleet.Instant, r *Route) bool {

@@ -63,6 +63,7 @@ func TestDeliver(t *testing.T) {
 		{"urgent for so many patrols", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.Patrols, a.TellAfter = 2, 2 })}, nil, "custos on h: [P1] a: it is so"},
 		{"silence ran out", Delivered{}, 2 * h, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.SilencedUntil = after(h) })}, nil, "custos on h: [P1] a: it is so"},
 		{"explained", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.CausedBy = []fleet.AlertKey{p2.AlertKey} })}, nil, ""},
+		{"told by another host", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.ToldBy = "box2" })}, nil, ""},
 		{"taken up before it was told", Delivered{}, m, []fleet.Alert{with(p1, func(a *fleet.Alert) { a.AckedBy = "me" })}, nil, ""},
 		{"known", knowing(m, p1), 10 * m, []fleet.Alert{p1}, nil, ""},
 		{"too soon after the last", knowing(m, p1), 3 * m, []fleet.Alert{p1, p2}, nil, ""},

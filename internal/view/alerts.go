@@ -51,7 +51,7 @@ func Alert(a fleet.Alert, at fleet.Instant) api.Alert {
 		Number: a.Number, ID: AlertID(a), Rule: a.Rule, Subject: a.Subject.String(), Priority: string(a.Priority),
 		Status: string(a.Status), Summary: a.Summary, Since: a.Since.Wall.UTC(), For: Since(at, a.Since),
 		EndedAt: Moment(a.EndedAt), Patrols: a.Patrols, Blind: a.Blind,
-		Evidence: evidence(a.Evidence), CausedBy: keyTexts(a.CausedBy), Flapping: a.Flapping,
+		Evidence: evidence(a.Evidence), CausedBy: keyTexts(a.CausedBy), ToldBy: a.ToldBy, Flapping: a.Flapping,
 		AckedBy: a.AckedBy, SilencedUntil: SilencedUntil(a, at), SilencedBy: a.SilencedBy, Runbook: a.Runbook,
 	}
 }
