@@ -39,8 +39,9 @@ const mostNamed = 20
 // limit is what is told of rows: all of them, or those that keep the limits and a row that says what is
 // cut. What it is given is not changed.
 func limit(all map[string][]byte) map[string][]byte {
-	cut, bad := Cut{Of: len(all)}, 0
+	cut, bad, size := Cut{Of: len(all)}, 0, 0
 	for key, v := range all {
+		size += len(v)
 		if !isRow(key) {
 			cut.Odd++
 			bad++
@@ -49,13 +50,22 @@ func limit(all map[string][]byte) map[string][]byte {
 			bad++
 		}
 	}
-	cut.More = max(0, len(all)-bad-mostRows)
-	if bad == 0 && cut.More == 0 {
+	if bad == 0 && len(all) <= mostRows && size <= mostAll {
+		return all
+	}
+	out := kept(all)
+	cut.More = len(all) - bad - len(out)
+	if bad+cut.More == 0 {
 		return all
 	}
 	slices.Sort(cut.Large)
 	cut.Large = cut.Large[:min(len(cut.Large), mostNamed)]
-	return kept(all, cut)
+	said, err := json.Marshal(cut)
+	if err != nil { // a struct of texts and numbers
+		said = []byte("{}")
+	}
+	out[cutKey] = said
+	return out
 }
 
 // isRow says whether Key makes a key, most of which are told without reading them as an ID.
@@ -78,21 +88,17 @@ func isPlain(s string) bool {
 	return s != ""
 }
 
-// kept are the first rows that keep the limits, and the one that says that there are others.
-func kept(all map[string][]byte, cut Cut) map[string][]byte {
-	out := map[string][]byte{}
+// kept are the first rows that keep the limits.
+func kept(all map[string][]byte) map[string][]byte {
+	out, size := map[string][]byte{}, 0
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if len(out) == mostRows {
 			break
 		}
-		if isRow(key) && len(all[key]) <= mostRow {
+		if isRow(key) && len(all[key]) <= mostRow && size+len(all[key]) <= mostAll {
 			out[key] = all[key]
+			size += len(all[key])
 		}
 	}
-	said, err := json.Marshal(cut)
-	if err != nil { // a struct of texts and numbers
-		said = []byte("{}")
-	}
-	out[cutKey] = said
 	return out
 }

@@ -24,6 +24,7 @@ type Host struct {
 // hostState is what a board keeps of a host.
 type hostState struct {
 	rows   map[string][]byte
+	size   int    // bytes of the values of rows
 	lent   bool // rows were handed out, and are not changed any more
 	cut    []byte
 	head   head
@@ -46,13 +47,14 @@ func (h *hostState) put(key string, value []byte) {
 	case key == cutKey && len(value) <= mostRow:
 		h.cut = value
 		return
-	case !isRow(key) || len(value) > mostRow, h.rows[key] == nil && len(h.rows) >= mostRows:
+	case !isRow(key) || len(value) > mostRow, h.rows[key] == nil && len(h.rows) >= mostRows, h.size-len(h.rows[key])+len(value) > mostAll:
 		h.odd++
 		return
 	case value == nil:
 		value = []byte{}
 	}
 	h.own()
+	h.size += len(value) - len(h.rows[key])
 	h.rows[key] = value
 }
 
@@ -64,6 +66,7 @@ func (h *hostState) remove(key string) {
 		h.head, h.hasRun = head{}, false
 	default:
 		h.own()
+		h.size -= len(h.rows[key])
 		delete(h.rows, key)
 	}
 }

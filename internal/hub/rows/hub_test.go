@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,14 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
-
-// TestMain is the process of many hosts, too, for what is measured.
-func TestMain(m *testing.M) {
-	if os.Getenv("CUSTOS_TEST_FLEET") != "" {
-		os.Exit(fleet())
-	}
-	os.Exit(m.Run())
-}
 
 // hub is a NATS server with JetStream.
 type hub struct {

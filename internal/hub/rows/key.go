@@ -21,6 +21,7 @@ const (
 const (
 	mostRow  = 64 << 10 // bytes of a row
 	mostRows = 10_000   // of a host
+	mostAll  = 4 << 20  // bytes of the values of all rows of a host: some 500 agents with 8 KiB each
 	mostID   = 256      // bytes of an ID
 	// markers is how long the marker of a row that was removed stays.
 	markers = 10 * time.Minute

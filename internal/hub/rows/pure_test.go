@@ -115,6 +115,32 @@ func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	}
 }
 
+// TestAHostThatTellsTooManyBytes: what is beyond them is told of by its count, and nobody keeps more.
+func TestAHostThatTellsTooManyBytes(t *testing.T) {
+	all := map[string][]byte{}
+	for i := range 70 {
+		all[fmt.Sprintf("a.%05d", i)] = make([]byte, mostRow)
+	}
+	got := limit(all)
+	var cut Cut
+	if err := json.Unmarshal(got[cutKey], &cut); err != nil || len(got) != 65 || cut.More != 6 {
+		t.Errorf("%d rows are told, and %+v, %v", len(got), cut, err)
+	}
+	h := newHost()
+	for key, v := range all {
+		h.put(key, v)
+	}
+	if len(h.rows) != 64 || h.odd != 6 || h.size != mostAll {
+		t.Errorf("%d rows of %d bytes, %d set aside", len(h.rows), h.size, h.odd)
+	}
+	for key := range h.rows {
+		h.remove(key)
+	}
+	if h.put("a.new", make([]byte, mostRow)); h.size != mostRow {
+		t.Errorf("%d bytes are left", h.size)
+	}
+}
+
 // TestAKeyIsWrittenOnceASecond plans histories of what is wanted: nothing is written twice within
 // a second, and when nothing more is wanted, all is written after one.
 func TestAKeyIsWrittenOnceASecond(t *testing.T) {
