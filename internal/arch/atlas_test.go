@@ -101,7 +101,6 @@ func atlas() []row {
 		{pkg: "internal/web/chromiumtest", why: "a real browser for tests of the page: it knows nothing of Custos"},
 		{pkg: "internal/top", may: "api", why: "the live terminal screen: a client of the API as any other; its words are the command line's, which hands them to it", not: "net net/http"},
 		{pkg: "internal/remote", may: "api config hub/protocol sys/program", why: "Custos on other machines and in other containers: the way of the API's client through ssh or to what is published, whose token is a secret, and which hosts there are"},
-		{pkg: "internal/remote/shown", may: "api remote", why: "the other machines that a page shows, of which some come and go while it is served; the daemon says which there are"},
 		{pkg: "internal/setup", pure: true, why: "what a first custos.toml says is made of a recording and of what a person chose: values in, values out"},
 		{pkg: "internal/cli", may: "api client config daemon hub/command mcp nearest policy remote service service/command setup sys/engineproxy sys/reaper sys/settings top uninstall upgrade sys/logfile", why: "one file a command; all else through the API, but for what runs without a daemon: the proxy of an engine, and the half of a first process that buries; what was meant by a slip is nearest; a person's settings are changed by the person's own process"},
 		{pkg: "internal/service", may: "fleet service/unit sys/files sys/program sys/settings sys/systemd", why: "has systemd keep the daemon running: the person's own process does, and undoes it"},

@@ -64,7 +64,8 @@ func (a *app) screen(ctx context.Context) (top.Options, error) {
 	}
 	o := a.screenHere()
 	if len(list) > 0 && a.host == nil {
-		o = a.screenOfAll(o, remote.NewWatch(ctx, list, a.whoAsks, func() {}))
+		all := func() []remote.Host { list, _ := a.hosts(); return list } // which was read before
+		o = a.screenOfAll(o, remote.NewWatch(ctx, all, a.whoAsks, func() {}))
 	}
 	return o, nil
 }

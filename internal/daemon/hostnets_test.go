@@ -106,7 +106,7 @@ func (d *desk) watch(all map[string]*machine) *remote.Watch {
 	for name, m := range all {
 		hosts = append(hosts, remote.Host{Name: name, SSH: name, Program: m.program()})
 	}
-	return remote.NewWatch(d.Context(), hosts, nil, func() {})
+	return remote.NewWatch(d.Context(), func() []remote.Host { return hosts }, nil, func() {})
 }
 
 // state is how a machine was seen last, and what its agent does.

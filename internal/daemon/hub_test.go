@@ -299,3 +299,81 @@ func TestAHostIsSeenFromAnother(t *testing.T) {
 		t.Errorf("what was is shown as what is: %s", ps)
 	}
 }
+
+// cutFor is how long the hub is cut off: CUSTOS_CUT_FOR, or twice as long as a lease lasts.
+func cutFor() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("CUSTOS_CUT_FOR")); err == nil {
+		return d
+	}
+	return 30 * time.Second
+}
+
+// TestTheHubIsCut: each host goes on mending its own, and writes nothing that is shared. When the hub is back, what
+// still stands is done once, and what passed meanwhile is not made up for.
+func TestTheHubIsCut(t *testing.T) {
+	hub, forge := hubtest.Start(t, 1), newSharedForge(t)
+	forge.open(1)
+	towns := []*town{}
+	for _, name := range []string{"box1", "box2"} {
+		w := foundBeside(t, quickLimits+strings.ReplaceAll(fmt.Sprintf(sharedRules, forge.URL, forge.token), "NAME", name+"-shop"))
+		if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		towns = append(towns, w)
+	}
+	said := func() string { return towns[0].said.String() + "\n" + towns[1].said.String() }
+	await(t, said, func() bool { return forge.comments(1) > 0 })
+	pids := []int{}
+	for _, w := range towns {
+		w.spawn("worker", "reply hello", false)
+		pids = append(pids, w.awaitState("worker", "idle").PID)
+	}
+	hub.Stop(0)
+	cut := time.Now()
+	for _, w := range towns {
+		await(t, said, func() bool {
+			out, code := w.says("hub", "status")
+			return code == 3 && strings.Contains(out, "not acted on now")
+		})
+	}
+	for n := 2; n <= 5; n++ {
+		forge.open(n)
+	}
+	for i, w := range towns { // what is a host's own it mends
+		if err := syscall.Kill(pids[i], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		w.awaitAgain("worker", pids[i])
+	}
+	t.Logf("both agents run again, %s after the hub was cut off", time.Since(cut).Round(time.Second))
+	time.Sleep(time.Until(cut.Add(cutFor() - 15*time.Second))) // the forge is looked at every 10 s
+	forge.Change(func() {                                      // nothing is to be said there any more
+		forge.repo.Issues[5].Closed, forge.repo.Issues[5].Updated = time.Now(), time.Now()
+	})
+	time.Sleep(time.Until(cut.Add(cutFor())))
+	for n := 2; n <= 5; n++ {
+		if c := forge.comments(n); c != 0 {
+			t.Errorf("issue %d has %d comments while the hub is cut off", n, c)
+		}
+	}
+	before := []int{strings.Count(towns[0].said.String(), "[P"), strings.Count(towns[1].said.String(), "[P")}
+	hub.Restart(0)
+	back := time.Now()
+	await(t, said, func() bool { return forge.comments(2) > 0 && forge.comments(3) > 0 && forge.comments(4) > 0 })
+	t.Logf("all is said %s after the hub was back, which was away for %s", time.Since(back).Round(time.Second), back.Sub(cut).Round(time.Second))
+	await(t, said, func() bool { out, _ := towns[1].says("ps"); return strings.Contains(out, "box1/worker") })
+	for n, want := range []int{1: 1, 2: 1, 3: 1, 4: 1, 5: 0} {
+		if c := forge.comments(n); n > 0 && c != want {
+			t.Errorf("issue %d has %d comments, want %d", n, c, want)
+		}
+	}
+	for i, w := range towns {
+		if n := strings.Count(w.said.String(), "[P") - before[i]; n > 12 { // what ended is told of, and what is done
+			t.Errorf("%d news come at once when the hub is back:\n%s", n, w.said)
+		}
+		if out, code := w.says("hub", "status"); code != 0 {
+			t.Errorf("%d: %s", code, out)
+		}
+	}
+}

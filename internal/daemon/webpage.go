@@ -23,7 +23,6 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/remote"
-	"custos/internal/remote/shown"
 	"custos/internal/server"
 	"custos/internal/store"
 	"custos/internal/sys/netpeer"
@@ -179,10 +178,10 @@ func (p *webPage) others(ctx context.Context) web.Hosts {
 	if len(p.s.hosts) == 0 && p.s.cfg.Joined == nil {
 		return nil
 	}
-	return shown.New(ctx, func() []remote.Host {
+	return remote.NewWatch(ctx, func() []remote.Host {
 		all, _ := remote.Hosts(p.s.cfg) // which was read before
 		return all
-	}, p.s.changes.Note)
+	}, nil, p.s.changes.Note)
 }
 
 func (p *webPage) listen(at string) (net.Listener, web.Site, error) {

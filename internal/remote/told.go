@@ -41,16 +41,18 @@ func (w *Watch) followHub() {
 func (w *Watch) isHubLeft() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.isWanted() {
+	list := w.ofHub()
+	if w.isWanted() && len(list) > 0 {
 		return false
 	}
 	w.hubRuns = false
-	for _, h := range w.ofHub() {
+	for _, h := range list {
 		h.leave()
 	}
 	return true
 }
 
+// ofHub are the hosts of the hub. mu is held.
 func (w *Watch) ofHub() (out []*watched) {
 	for _, h := range w.hosts {
 		if h.host.Hub != "" {
@@ -66,16 +68,18 @@ const hubWithin = 9 * time.Second
 
 // askHub asks once, and keeps what is said of each host.
 func (w *Watch) askHub() {
-	list := w.ofHub()
+	w.mu.Lock()
+	list, since := w.ofHub(), w.since
+	w.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(w.ctx, hubWithin)
 	defer cancel()
 	asked := time.Now()
-	told, err := Told(ctx, list[0].host, w.since)
+	told, err := Told(ctx, list[0].host, since)
 	if w.ctx.Err() != nil {
 		return
-	}
-	if err == nil {
-		w.since = told.Number
 	}
 	if w.keepTold(list, told, silence(err, hubWithin), asked) {
 		w.changed()
@@ -90,6 +94,9 @@ func (w *Watch) keepTold(list []*watched, told api.HubLooks, silent string, aske
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if silent == "" && len(list) == len(w.ofHub()) { // else all is to be told of who has come meanwhile
+		w.since = told.Number
+	}
 	for _, h := range list {
 		look, is := by[h.host.Name]
 		switch {

@@ -1,14 +1,18 @@
 package remote
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"custos/internal/api"
 )
@@ -38,6 +42,43 @@ func (d *hears) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(d.told)
 }
 
+// TestHostsComeAndGo: whoever comes and goes, those that there are are shown, in order, and are there to be asked; the
+// number grows with each change.
+func TestHostsComeAndGo(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	rapid.Check(t, func(r *rapid.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var there, before []Host
+		w := NewWatch(ctx, func() []Host { return there }, nil, func() {})
+		last := int64(-1)
+		for range rapid.IntRange(1, 8).Draw(r, "steps") {
+			there = nil
+			for _, name := range names {
+				if rapid.Bool().Draw(r, name) {
+					there = append(there, Host{Name: name, Hub: filepath.Join(t.TempDir(), rapid.SampledFrom([]string{"1", "2"}).Draw(r, "socket"))})
+				}
+			}
+			looks, number := w.Looks(false)
+			if len(looks) != len(there) || !slices.Equal(before, there) && number <= last {
+				r.Fatalf("%d are shown of %d, by number %d after %d", len(looks), len(there), number, last)
+			}
+			for i, h := range there {
+				if looks[i].Name != h.Name {
+					r.Fatalf("%s is shown in the place of %s", looks[i].Name, h.Name)
+				}
+			}
+			for _, name := range names {
+				is := slices.ContainsFunc(there, func(h Host) bool { return h.Name == name })
+				if _, ok := w.Client(name); ok != is {
+					r.Fatalf("%s is there to be asked: %v", name, ok)
+				}
+			}
+			before, last = there, number
+		}
+	})
+}
+
 // TestHostsOfTheHub: what they tell comes with one question for all; one that tells nothing newer stays as it was, and
 // where the daemon does not answer, or does not know a host any more, what it has is unknown.
 func TestHostsOfTheHub(t *testing.T) {
@@ -54,7 +95,7 @@ func TestHostsOfTheHub(t *testing.T) {
 		return api.HostLook{HostSeen: api.HostSeen{Name: name, Status: status}, Got: time.Now(), Look: api.FirstLook{Agents: []api.AgentRow{{Name: "a", State: state}}}}
 	}
 	d.tell(api.HubLooks{Number: 5, Hosts: []api.HostLook{look("box1", "ok", "idle"), look("box2", "ok", "working")}})
-	w := NewWatch(t.Context(), []Host{{Name: "box1", Hub: socket}, {Name: "box2", Hub: socket}}, nil, func() {})
+	w := NewWatch(t.Context(), these(Host{Name: "box1", Hub: socket}, Host{Name: "box2", Hub: socket}), nil, func() {})
 	w.every = 20 * time.Millisecond
 	is := func(i int, status, state string) func() bool {
 		return func() bool {

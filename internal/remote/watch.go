@@ -27,15 +27,16 @@ const (
 // concurrent use.
 type Watch struct {
 	ctx     context.Context
-	hosts   []*watched
+	list    func() []Host
+	who     WhoAsks
 	changed func()
 
 	every, looking time.Duration // pause and still
 
-	since int64 // the number of what hosts of the hub told last; of the one that asks for it
-
 	mu      sync.Mutex
+	hosts   []*watched
 	hubRuns bool      // hosts of the hub are being followed
+	since   int64     // the number of what they told last
 	number  int64     // of the newest answer
 	asked   time.Time // when somebody looked last
 	alerts  time.Time // and when at alerts
@@ -48,16 +49,41 @@ type watched struct {
 	client *api.Client
 	look   api.HostLook
 	runs   bool // it is being followed
+	gone   bool // it is none of them any more
 }
 
-// NewWatch watches hosts until ctx ends, asking nothing yet. who is as for Host.Client.
-// changed is called when what a machine says has become another, or whether it answers.
-func NewWatch(ctx context.Context, hosts []Host, who WhoAsks, changed func()) *Watch {
-	w := &Watch{ctx: ctx, changed: changed, every: pause, looking: still}
-	for _, h := range hosts {
-		w.hosts = append(w.hosts, &watched{host: h, client: h.Client(who), look: api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "pending"}}})
-	}
+// NewWatch watches the hosts that list returns until ctx ends, asking nothing yet: whoever looks has list be asked, as
+// hosts come to a hub and go. who is as for Host.Client. changed is called when what a machine says has become
+// another, or whether it answers.
+func NewWatch(ctx context.Context, list func() []Host, who WhoAsks, changed func()) *Watch {
+	w := &Watch{ctx: ctx, list: list, who: who, changed: changed, every: pause, looking: still}
+	w.renew()
 	return w
+}
+
+// renew takes over which hosts there are now. mu is held.
+func (w *Watch) renew() {
+	list := w.list()
+	was := w.hosts
+	if slices.EqualFunc(was, list, func(h *watched, is Host) bool { return h.host == is }) {
+		return
+	}
+	w.hosts = nil
+	for _, is := range list {
+		i := slices.IndexFunc(was, func(h *watched) bool { return h.host == is })
+		if i < 0 {
+			w.hosts = append(w.hosts, &watched{host: is, client: is.Client(w.who), look: api.HostLook{HostSeen: api.HostSeen{Name: is.Name, Status: "pending"}}})
+			w.since = 0 // all is to be told of it
+			continue
+		}
+		w.hosts = append(w.hosts, was[i])
+	}
+	for _, h := range was {
+		if h.gone = !slices.Contains(w.hosts, h); h.gone && !h.runs { // else it is closed by who follows it
+			h.client.Close()
+		}
+	}
+	w.number++
 }
 
 // Looks returns at once what each machine answered last, in the order of their names, and a
@@ -70,6 +96,7 @@ func (w *Watch) Looks(alerts bool) ([]api.HostLook, int64) {
 	if alerts {
 		w.alerts = w.asked
 	}
+	w.renew()
 	out := make([]api.HostLook, len(w.hosts))
 	for i, h := range w.hosts {
 		w.begin(h)
@@ -88,6 +115,7 @@ func (w *Watch) hold(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.holders, w.asked = w.holders+n, time.Now()
+	w.renew()
 	for _, h := range w.hosts {
 		w.begin(h)
 	}
@@ -95,6 +123,9 @@ func (w *Watch) hold(n int) {
 
 // Client asks one machine; false where there is none of that name.
 func (w *Watch) Client(name string) (*api.Client, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.renew()
 	i := slices.IndexFunc(w.hosts, func(h *watched) bool { return h.host.Name == name })
 	if i < 0 {
 		return nil, false
@@ -135,7 +166,7 @@ func (w *Watch) follow(h *watched) {
 func (w *Watch) isLeft(h *watched) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.isWanted() {
+	if w.isWanted() && !h.gone {
 		return false
 	}
 	h.leave()

@@ -103,14 +103,14 @@ func recorded(lacks ...string) http.Handler {
 // left out.
 func TestOtherVersions(t *testing.T) {
 	newer, _ := answering(t, recorded())
-	w := NewWatch(t.Context(), []Host{newer}, nil, func() {})
+	w := NewWatch(t.Context(), these(newer), nil, func() {})
 	await(t, "an answer", func() bool { l, _ := w.Looks(true); return l[0].HostSeen.Status == "ok" })
 	list, _ := w.Looks(true)
 	if h := list[0]; h.Look.Agents[0].State != "dreaming" || len(h.Alerts) != 1 || h.Says(time.Now()) != "" {
 		t.Errorf("%+v", h)
 	}
 	older, _ := answering(t, recorded("/v1/alerts"))
-	w = NewWatch(t.Context(), []Host{older}, nil, func() {})
+	w = NewWatch(t.Context(), these(older), nil, func() {})
 	await(t, "an answer", func() bool { l, _ := w.Looks(true); return l[0].HostSeen.Status == "ok" })
 	list, _ = w.Looks(true)
 	if says := list[0].Says(time.Now()); !strings.Contains(says, "another version of Custos, which does not tell: alerts") || list[0].IsSilent() || len(list[0].Look.Agents) != 1 {
@@ -122,7 +122,7 @@ func TestOtherVersions(t *testing.T) {
 func TestNobodyLooks(t *testing.T) {
 	var asked atomic.Int64
 	h, open := answering(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); recorded().ServeHTTP(w, r) }))
-	w := NewWatch(t.Context(), []Host{h}, nil, func() {})
+	w := NewWatch(t.Context(), these(h), nil, func() {})
 	w.every, w.looking = 20*time.Millisecond, 50*time.Millisecond
 	release := w.Hold()
 	other := w.Hold()
@@ -154,7 +154,7 @@ func TestWhatIsAChange(t *testing.T) {
 		}
 		recorded().ServeHTTP(w, r)
 	}))
-	w := NewWatch(t.Context(), []Host{h}, nil, func() { changes.Add(1) })
+	w := NewWatch(t.Context(), these(h), nil, func() { changes.Add(1) })
 	w.every = 5 * time.Millisecond
 	defer w.Hold()()
 	several := func() {
@@ -279,10 +279,13 @@ func TestWhatIsPublishedIsAskedWithItsToken(t *testing.T) {
 
 // A machine is silent since it was asked in vain, and not since that was given up.
 func TestSilentSinceItWasAsked(t *testing.T) {
-	w := NewWatch(t.Context(), []Host{{Name: "box"}}, nil, func() {})
+	w := NewWatch(t.Context(), these(Host{Name: "box"}), nil, func() {})
 	asked := time.Now().Add(-6 * time.Second)
 	w.keep(w.hosts[0], api.HostLook{}, "no answer within 6s", asked)
 	if list, _ := w.Looks(false); !list[0].Silent.Equal(asked) {
 		t.Errorf("it is silent since %s, and was asked at %s", list[0].Silent, asked)
 	}
 }
+
+// these are always the same.
+func these(list ...Host) func() []Host { return func() []Host { return list } }
