@@ -107,6 +107,9 @@ func isTimed(s fleet.Schedule) bool {
 
 func (g scheduleSettings) schedule(name string) (fleet.Schedule, error) {
 	s := fleet.Schedule{Name: name, Cron: g.Cron, Zone: g.Zone, On: g.On, When: g.When, Hosts: fleet.Hosts(g.Hosts), Enabled: g.Enabled == nil || *g.Enabled}
+	if s.Hosts != "" && s.Hosts != fleet.HostsEach && s.Hosts != fleet.HostsOne {
+		return s, fmt.Errorf("[schedule.%s] hosts: %q is neither each nor one", name, fleet.Line(g.Hosts, 80))
+	}
 	for _, f := range []struct {
 		key, text string
 		into      *fleet.Duration

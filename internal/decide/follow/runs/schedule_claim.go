@@ -71,6 +71,17 @@ func runsIt(holder, me string) string {
 	return "host " + holder + " runs it"
 }
 
+// Waits says why a schedule that is due begins nothing yet, as one of several hosts is to run it; "" where that is not so.
+func Waits(s fleet.Schedule, past fleet.Past, snap fleet.Snapshot) string {
+	d := newDues(fleet.RunPolicy{Schedules: []fleet.Schedule{s}}, past, snap, fleet.Assessment{})
+	d.all()
+	i := slices.IndexFunc(d.held, func(h fleet.HeldMove) bool { return h.Guard == fleet.GuardLease })
+	if i < 0 {
+		return ""
+	}
+	return d.held[i].Held
+}
+
 // waits tells of a slot that has come, and waits for who runs it.
 func (d *dues) waits(s *fleet.Schedule, why string) {
 	d.hold(s, fleet.HeldMove{Guard: fleet.GuardLease, Held: "one of several hosts runs it, and " + why, Hint: hintHub})
@@ -86,7 +97,7 @@ func (d *dues) skip(run fleet.Run, why string) {
 func idleHost(p fleet.Pass) fleet.HeldMove {
 	switch {
 	case p.Policy.Frozen != "":
-		return fleet.HeldMove{Guard: fleet.GuardFrozen, Held: "frozen: " + p.Policy.Frozen, Hint: "custos thaw"}
+		return fleet.HeldMove{Guard: fleet.GuardFrozen, Held: p.Policy.Frozen, Hint: "custos thaw"}
 	case p.Past.Amnesia:
 		return fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "what was run before is forgotten until a person confirms", Hint: "custos alerts"}
 	case p.Past.ClockBehind(p.Snapshot.At):

@@ -212,7 +212,7 @@ func TestOneHostOfSeveral(t *testing.T) {
 		"of another slot": {hub: hub(fleet.Claim{Key: "schedule/a/2026-07-01T09:00:00Z", Mine: true, Holder: "box1"}), past: began,
 			want: "lease: one of several hosts runs it, and this time is being claimed; claims " + key},
 		"no hub is reached": {hub: blind, past: began, want: "lease: one of several hosts runs it, and it is not known which may: the hub is not reached"},
-		"frozen":            {hub: hub(), past: began, frozen: "ann: wait", want: "frozen: frozen: ann: wait"},
+		"frozen":            {hub: hub(), past: began, frozen: "ann: wait", want: "frozen: ann: wait"},
 		"frozen, no hub":    {past: began, frozen: "ann: wait", want: "run a"},
 		"amnesia":           {hub: hub(), past: fleet.Past{StartedAt: at(-time.Hour), Amnesia: true}, want: "evidence: what was run before is forgotten until a person confirms"},
 		"it runs":           {hub: hub(), past: fleet.Past{StartedAt: at(-time.Hour), Runs: []fleet.Run{open}}, want: "limit: run by-hand is running, and one of queue q runs at a time"},
@@ -231,6 +231,14 @@ func TestOneHostOfSeveral(t *testing.T) {
 		p.Policy.Frozen, p.Policy.Runs.Schedules = c.frozen, append([]fleet.Schedule{onOne("a", "0 10 * * *", "q")}, c.also...)
 		if got := told(Begin(p)); got != c.want {
 			t.Errorf("%s:\n %s\nwant\n %s", name, got, c.want)
+		}
+		if c.frozen != "" || c.past.Amnesia {
+			continue
+		}
+		_, want, _ := strings.Cut(c.want, "lease: ")
+		want, _, _ = strings.Cut(want, ";")
+		if got := Waits(p.Policy.Runs.Schedules[0], p.Past, p.Snapshot); got != want {
+			t.Errorf("%s: it waits for %q, want %q", name, got, want)
 		}
 	}
 }
