@@ -79,7 +79,7 @@ func allAreKilled(t *testing.T, program string) {
 	f := hubtest.Run(t, program, nodes)
 	a := hubtest.Connect(t, f.Join(t, "a"), wire.Options{})
 	write(t, a, protocol.Leases, "x", "1")
-	write(t, a, protocol.Orders, "a.b.1", "do")
+	write(t, a, protocol.Claims, "x", "a")
 	write(t, a, protocol.Fleet, "a.agents", "one")
 	for i := range f.Nodes {
 		f.Kill(i)
@@ -89,7 +89,7 @@ func allAreKilled(t *testing.T, program string) {
 	}
 	f.WaitReady(0)
 	read(t, a, protocol.Leases, "x", "1")
-	read(t, a, protocol.Orders, "a.b.1", "do")
+	read(t, a, protocol.Claims, "x", "a")
 	read(t, a, protocol.Hosts, "a", `{"name":"a"`)
 	if v, err := get(t.Context(), a, protocol.Fleet, "a.agents"); err == nil {
 		t.Errorf("what is kept in memory is still there: %s", v)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	follow "custos/internal/decide/follow/runs"
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/library"
@@ -22,7 +23,8 @@ func (d OnDisk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	due := d.due(ctx, past)
+	seen := d.Look(ctx, past, d.Library.Plugins.RestsOn(ctx))
+	due := d.due(ctx, seen)
 	var rows []api.PluginRow
 	for _, x := range d.Library.Plugins.All(ctx) {
 		row := pluginRow(x, d.Library.Plugins.Disabled(x))
@@ -30,7 +32,7 @@ func (d OnDisk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 			if err := d.news(ctx, &row, x); err != nil {
 				return nil, err
 			}
-			outlook(&row, x, due[x.Schedule.Name], past, now)
+			outlook(&row, x, due[x.Schedule.Name], past, seen, now)
 		}
 		rows = append(rows, row)
 	}
@@ -38,8 +40,8 @@ func (d OnDisk) Plugins(ctx context.Context) ([]api.PluginRow, error) {
 }
 
 // due is the schedules of plugins as a pass would see them now.
-func (d OnDisk) due(ctx context.Context, past fleet.Past) map[string]fleet.Schedule {
-	p := d.Library.Plugins.Policy(ctx, d.Look(ctx, past, d.Library.Plugins.RestsOn(ctx)))
+func (d OnDisk) due(ctx context.Context, seen *fleet.Snapshot) map[string]fleet.Schedule {
+	p := d.Library.Plugins.Policy(ctx, seen)
 	out := map[string]fleet.Schedule{}
 	for _, s := range p.Schedules {
 		out[s.Name] = s
@@ -62,14 +64,14 @@ func (d OnDisk) news(ctx context.Context, row *api.PluginRow, x library.Plugin) 
 }
 
 // outlook says when a plugin is run next, or why it is not.
-func outlook(row *api.PluginRow, x library.Plugin, s fleet.Schedule, past fleet.Past, now fleet.Instant) {
+func outlook(row *api.PluginRow, x library.Plugin, s fleet.Schedule, past fleet.Past, seen *fleet.Snapshot, now fleet.Instant) {
 	switch {
 	case row.Disabled != "":
 		row.WhyNot = "disabled: " + row.Disabled
 	case x.Gate.Type == plugin.Manual:
 		row.WhyNot = "by hand only"
 	default:
-		row.Holds, row.WhyNot = s.Holds, whyNot(s, past, "")
+		row.Holds, row.WhyNot = s.Holds, cmp.Or(whyNot(s, past, ""), follow.Waits(s, past, *seen))
 	}
 	if row.WhyNot == "" {
 		row.NextAt = nextTimes(s, past, now)

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -18,7 +19,8 @@ func (d OnDisk) Schedules(ctx context.Context) ([]api.ScheduleRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy := d.Library.Schedules.Policy(ctx, d.Look(ctx, past, d.Library.Schedules.RestsOn(ctx)))
+	seen := d.Look(ctx, past, d.Library.Schedules.RestsOn(ctx))
+	policy := d.Library.Schedules.Policy(ctx, seen)
 	rows := make([]api.ScheduleRow, 0, len(policy.Schedules))
 	for _, of := range policy.Schedules {
 		row := api.ScheduleRow{Name: of.Name, Formula: of.Run.Formula, Project: of.Run.Project, When: of.Words(), Source: of.Run.Source,
@@ -27,7 +29,7 @@ func (d OnDisk) Schedules(ctx context.Context) ([]api.ScheduleRow, error) {
 			at := last.At.Wall.UTC()
 			row.LastRun, row.LastAt, row.LastDone = last.ID, &at, string(last.State)
 		}
-		row.WhyNot = whyNot(of, past, d.Library.Formulas.Disabled(of.Run.Formula))
+		row.WhyNot = cmp.Or(whyNot(of, past, d.Library.Formulas.Disabled(of.Run.Formula)), follow.Waits(of, past, *seen))
 		if row.WhyNot == "" {
 			row.NextAt = nextTimes(of, past, now)
 		}

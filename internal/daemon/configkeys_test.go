@@ -278,6 +278,8 @@ func TestKeysThatDoNotGoTogether(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "")
 	for text, want := range map[string]string{
 		"[schedule.x]\nformula = \"patrol\"\nevery = \"1h\"\ncron = \"1 1 1 1 1\"":                `4: [schedule.x]: cannot use schedule "x": not allowed: it must have exactly one of every, cron, on and when`,
+		"[schedule.x]\nformula = \"patrol\"\nevery = \"1h\"\nhosts = \"one\"":                     `5: [schedule.x]: cannot use schedule "x": not allowed: hosts = "one" needs cron: no other time is the same on each host`,
+		"[schedule.x]\nformula = \"patrol\"\nhosts = \"two\"":                                     `4: [schedule.x] hosts: "two" is neither each nor one`,
 		"[schedule.x]\n\nformula = \"patrol\"\nproject = \"nope\"\nevery = \"1h\"":                `5: [schedule.x] project: there is no project "nope" in [formulas] projects`,
 		"[pool.x]\nkind = \"claude\"\nprompt = \"x\"\nrepo = \"/w\"\nmin = 5\nmax = 2":            `6: [pool.x] min = 5 and max = 2`,
 		"[notifier.x]\ntype = \"telegram\"\nchat = \"1\"\ntoken_env = \"A\"\ntoken_file = \"/b\"": `6: [notifier.x] token_file, token_command, token_env: want exactly one`,

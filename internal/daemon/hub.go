@@ -75,10 +75,11 @@ func (s *system) seeHub(seen *fleet.Snapshot) {
 	}
 }
 
-// want has the leases of keys be got.
-func (s *system) want(keys []string) {
+// want has leases be got, and claims made, by their keys.
+func (s *system) want(leases, claims []string) {
 	if s.member != nil {
-		s.member.Want(keys...)
+		s.member.Want(leases...)
+		s.member.Claim(claims...)
 	}
 }
 

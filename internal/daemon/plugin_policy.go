@@ -96,6 +96,7 @@ func (s *system) lookedAt(ctx context.Context, past fleet.Past, parts []fleet.Pa
 		s.lookAtNewChecks(ctx)
 	}
 	snap := s.board.Snapshot()
+	s.seeHub(&snap)
 	snap.Coordination = ledger.Facts(past, snap)
 	return &snap
 }

@@ -6,8 +6,9 @@ import "strings"
 // custos.toml names no place where leases are kept, and the host has joined no hub.
 type Hub struct {
 	Host   string  `json:"host" help:"the name of this host there"`
-	Leases []Lease `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"` // that something here wants or has wanted, by key
-	Peers  []Peer  `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`          // that this host looks after
+	Leases []Lease `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"`  // that something here wants or has wanted, by key
+	Claims []Claim `json:"claims,omitempty" unread:"no rule judges who runs what is done once"` // that something here wants or has wanted, by key
+	Peers  []Peer  `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`           // that this host looks after
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
 }
@@ -47,6 +48,15 @@ func TellKey(snap *Snapshot, s Subject) string {
 		return ProjectKey(snap, "tell", Projects{}.Of(s))
 	}
 	return ""
+}
+
+// Claim is how this host stands with what is done once for all hosts. It is made by the first host that wants it,
+// and never again by another; it does not end.
+type Claim struct {
+	Key    string `json:"key"`
+	Mine   bool   `json:"mine,omitempty"`   // this run of this host's daemon has made it
+	Holder string `json:"holder,omitempty"` // the host that has; "" not known
+	Why    string `json:"why,omitempty"`    // why that could not be asked last; "" when it could
 }
 
 // Fence is the lease by which an action is done: that of a key, and of no other epoch.

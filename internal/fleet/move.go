@@ -66,6 +66,8 @@ type Follows struct {
 	Until   Instant `json:"until,omitzero"`   // when the next pass has something to do, if nothing happens before; zero: never
 	// Held would follow, and does not: nothing of it is committed.
 	Held []HeldMove `json:"held,omitempty"`
+	// Claims are the keys of what is done once for all hosts, and waits for this host's claim.
+	Claims []string `json:"claims,omitempty"`
 }
 
 // Add adds what follows besides. Of a registration the later one holds:
@@ -77,7 +79,7 @@ func (f *Follows) Add(more Follows) {
 	f.Runs, f.Given = append(f.Runs, more.Runs...), append(f.Given, more.Given...)
 	f.Records, f.Messages = f.Records.And(more.Records), append(f.Messages, more.Messages...)
 	f.Verdicts = append(f.Verdicts, more.Verdicts...)
-	f.Held = append(f.Held, more.Held...)
+	f.Held, f.Claims = append(f.Held, more.Held...), append(f.Claims, more.Claims...)
 	f.Patrol, f.Wake = f.Patrol || more.Patrol, f.Wake || more.Wake
 	if f.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(f.Until) {
 		f.Until = more.Until

@@ -332,6 +332,7 @@ type Schedule struct {
 	Event   int64    `json:"event,omitempty"`  // newest event of the log that On means, as of this pass; with Mark, of the log at all
 	Jitter  Duration `json:"jitter,omitempty"` // at most so much later; the same for the same slot
 	Run     Run      `json:"run"`              // what is to be started, without ID, At and Slot
+	Hosts   Hosts    `json:"hosts,omitempty"`  // which of those that share a hub run it; "": each
 	Broken  string   `json:"broken,omitempty"` // why it cannot run: the formula cannot be read
 	Enabled bool     `json:"enabled"`
 	// Mark has it written down when it was first seen, as a run that is over: what
@@ -341,6 +342,15 @@ type Schedule struct {
 	// that is over, when it has none here.
 	Ran Instant `json:"ran,omitzero"`
 }
+
+// Hosts says which of the hosts of a hub do something.
+type Hosts string
+
+// The hosts that do something.
+const (
+	HostsEach Hosts = "each" // and so is the zero value
+	HostsOne  Hosts = "one"  // the one that claims it first
+)
 
 // Conditional says whether it is due while something holds.
 func (s Schedule) Conditional() bool { return s.When != "" || len(s.Check) > 0 }
@@ -372,6 +382,9 @@ func (s Schedule) Words() string {
 	}
 	if s.Jitter > 0 {
 		out += ", up to " + s.Jitter.String() + " later"
+	}
+	if s.Hosts == HostsOne {
+		out += ", on one host"
 	}
 	return Line(out, 200)
 }

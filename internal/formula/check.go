@@ -144,6 +144,12 @@ func (k *checker) schedules() {
 		if n != 1 {
 			k.wrong(s.Places[""], "a schedule has one of every, cron, on and when; this has %d", n)
 		}
+		switch {
+		case s.Hosts != "" && s.Hosts != "each" && s.Hosts != "one":
+			k.wrong(s.Places.of("hosts"), "hosts is %q, want each or one", s.Hosts)
+		case s.Hosts == "one" && s.Cron == "":
+			k.wrong(s.Places.of("hosts"), `hosts = "one" needs cron: no other time is the same on each host`)
+		}
 		k.told(s.Places.of("cron"), "cron", s.Cron, k.checks.Cron)
 		k.told(s.Places.of("when"), "when", s.When, k.checks.When)
 	}

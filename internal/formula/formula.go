@@ -312,5 +312,6 @@ type Schedule struct {
 	When    string        `toml:"when" json:",omitempty"`     // CEL
 	Jitter  time.Duration `toml:"jitter" json:",omitempty"`   // at most so much later
 	CatchUp bool          `toml:"catch_up" json:",omitempty"` // a run that was missed is done once; default true
+	Hosts   string        `toml:"hosts" json:",omitempty"`    // each or one of those that share a hub; "": each
 	Places  Places        `json:"-"`
 }

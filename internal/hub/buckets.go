@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// keepOrders is how long orders and their acceptance are kept: as credential.MaxTTL.
-	keepOrders = 24 * time.Hour
+	// keepClaims is how long claims are kept: far longer than the week after which no host claims what was due
+	// (decide/follow/runs, mostLate), by clocks that differ.
+	keepClaims = 30 * 24 * time.Hour
 	// markerFor is how long it can be seen of a lease that it has run out. It has to be set for
 	// keys to have a TTL at all (nats.go v1.55.0, jetstream/kv.go, LimitMarkerTTL).
 	markerFor = 10 * time.Minute
@@ -34,8 +35,6 @@ const (
 func buckets() []jetstream.KeyValueConfig {
 	return []jetstream.KeyValueConfig{
 		{Bucket: protocol.Leases, Description: "who may do a thing now", TTL: keepLeases, LimitMarkerTTL: markerFor},
-		{Bucket: protocol.Orders, Description: "what hosts ask of others", TTL: keepOrders},
-		{Bucket: protocol.Accepted, Description: "which orders were taken", TTL: keepOrders},
 		{Bucket: protocol.Fleet, Description: "a copy of what hosts tell", Storage: jetstream.MemoryStorage},
 		{Bucket: protocol.Hosts, Description: "who has joined"},
 		{Bucket: protocol.Invites, Description: "who may join"},
@@ -50,21 +49,51 @@ func (h *Hub) makeBuckets(ctx context.Context) error {
 			return fmt.Errorf("cannot make the bucket %s: %w", c.Bucket, err)
 		}
 	}
+	if err := h.makeClaims(ctx); err != nil {
+		return fmt.Errorf("cannot make the bucket %s: %w", protocol.Claims, err)
+	}
 	return nil
+}
+
+// claims is the stream of the bucket of claims: as one that jetstream/kv.go (nats.go v1.55.0) makes, but that the
+// server itself refuses a second message of a key (DiscardNewPerSubject), whoever writes it, and all that could take
+// the first one away: a purge, a roll-up, a TTL.
+func claims(replicas int, most int64) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: protocol.Stream(protocol.Claims), Subjects: []string{"$KV." + protocol.Claims + ".>"}, Description: "who does what is done once",
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, DenyDelete: true, DenyPurge: true,
+		MaxAge: keepClaims, MaxBytes: most, Replicas: replicas, Storage: jetstream.FileStorage, AllowDirect: true,
+	}
+}
+
+func (h *Hub) makeClaims(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, makeWithin)
+	defer cancel()
+	c := claims(h.folder.Replicas(), h.folder.Limits.Claims)
+	if is, err := h.isMade(ctx, c.Name, c.Replicas, c.MaxBytes); is || err != nil {
+		return err
+	}
+	_, err := h.js.CreateOrUpdateStream(ctx, c)
+	return err
+}
+
+// isMade says whether a stream is there, as it is to be. What is there already is only read: a change waits for
+// nodes that come back.
+func (h *Hub) isMade(ctx context.Context, stream string, replicas int, most int64) (bool, error) {
+	s, err := h.js.Stream(ctx, stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false, nil
+	}
+	return err == nil && s.CachedInfo().Config.Replicas == replicas && s.CachedInfo().Config.MaxBytes == most, err
 }
 
 func (h *Hub) makeBucket(ctx context.Context, c jetstream.KeyValueConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, makeWithin)
 	defer cancel()
-	s, err := h.js.Stream(ctx, protocol.Stream(c.Bucket))
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+	if is, err := h.isMade(ctx, protocol.Stream(c.Bucket), c.Replicas, c.MaxBytes); is || err != nil {
 		return err
 	}
-	// What is there already is only read: a change waits for nodes that come back.
-	if err == nil && s.CachedInfo().Config.Replicas == c.Replicas && s.CachedInfo().Config.MaxBytes == c.MaxBytes {
-		return nil
-	}
-	_, err = h.js.CreateOrUpdateKeyValue(ctx, c)
+	_, err := h.js.CreateOrUpdateKeyValue(ctx, c)
 	return err
 }
 

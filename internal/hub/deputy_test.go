@@ -22,16 +22,15 @@ import (
 // targets are subjects to which a host would have something published that it may not publish to
 // itself, with what would be there.
 var targets = map[string]string{
-	"$JS.API.STREAM.DELETE.KV_custos_accepted": "",
-	"$JS.API.STREAM.PURGE.KV_custos_hosts":     "",
-	"$KV.custos_hosts.b":                       `{"name":"b","key":"forged"}`,
-	"$KV.custos_hosts.forged":                  "forged",
-	"$KV.custos_invites.forged":                "forged",
-	"$KV.custos_fleet.b.forged":                "forged",
-	"$KV.custos_orders.b.forged":               "forged",
-	"custos.admin.revoke":                      `{"host":"b"}`,
-	"$JS.API.INFO":                             "",
-	"$SYS.REQ.CLAIMS.UPDATE":                   "forged",
+	"$JS.API.STREAM.DELETE.KV_custos_claims": "",
+	"$JS.API.STREAM.PURGE.KV_custos_hosts":   "",
+	"$KV.custos_hosts.b":                     `{"name":"b","key":"forged"}`,
+	"$KV.custos_hosts.forged":                "forged",
+	"$KV.custos_invites.forged":              "forged",
+	"$KV.custos_fleet.b.forged":              "forged",
+	"custos.admin.revoke":                    `{"host":"b"}`,
+	"$JS.API.INFO":                           "",
+	"$SYS.REQ.CLAIMS.UPDATE":                 "forged",
 }
 
 // deputies has a host ask JetStream, which may do anything, to do what the host may not: see

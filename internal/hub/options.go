@@ -38,7 +38,7 @@ func serverOptions(f folder.Folder) (*server.Options, error) {
 		TLSTimeout: 5, AuthTimeout: 6,
 		JetStream: true, StoreDir: f.StoreDir(), SyncAlways: true,
 		JetStreamMaxMemory: f.Limits.Fleet + slack,
-		JetStreamMaxStore:  f.Limits.Leases + f.Limits.Orders + f.Limits.Accepted + f.Limits.Hosts + f.Limits.Invites + slack,
+		JetStreamMaxStore:  f.Limits.Leases + f.Limits.Claims + f.Limits.Hosts + f.Limits.Invites + slack,
 	}
 	if err := secure(o, f); err != nil {
 		return nil, err

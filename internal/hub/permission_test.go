@@ -104,17 +104,10 @@ var may = map[string]func(ctx context.Context, a, b *host) error{
 		}
 		return err
 	},
-	"order": func(ctx context.Context, a, _ *host) error {
-		kv, err := a.kv(ctx, protocol.Orders)
+	"claim": func(ctx context.Context, a, _ *host) error {
+		kv, err := a.kv(ctx, protocol.Claims)
 		if err == nil {
-			_, err = kv.Put(ctx, a.Host+".b.1", []byte("do"))
-		}
-		return err
-	},
-	"accept": func(ctx context.Context, a, _ *host) error {
-		kv, err := a.kv(ctx, protocol.Accepted)
-		if err == nil {
-			_, err = kv.Put(ctx, "1", []byte("a"))
+			_, err = kv.Create(ctx, "x"+nats.NewInbox()[7:], []byte("a"))
 		}
 		return err
 	},
@@ -355,7 +348,7 @@ func accountKey(t *testing.T, c *hubtest.Cluster, name string) nkeys.KeyPair {
 func forbidden(t *testing.T, c *hubtest.Cluster) {
 	a := connect(t, c.Join(t, "a"))
 	for _, subject := range []string{
-		"$KV.custos_fleet.b.agents", "$KV.custos_fleet.a", "$KV.custos_orders.b.a.1", "$KV.custos_hosts.a", "$KV.custos_hosts.b", "$KV.custos_invites.x",
+		"$KV.custos_fleet.b.agents", "$KV.custos_fleet.a", "$KV.custos_claims.x.y", "$KV.custos_hosts.a", "$KV.custos_hosts.b", "$KV.custos_invites.x",
 		"$KV.custos_leases.x.y", "$KV.else.x",
 		"custos.ask.b.c", "custos.ask.b.a.c", "custos.ask.a.b", "custos.join.x", protocol.InviteSubject, protocol.RevokeSubject, protocol.HostsSubject,
 		"custos.watch.KV_custos_leases.x", "_INBOX_b.x", "_INBOX_a.x", "x",

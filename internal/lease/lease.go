@@ -1,9 +1,9 @@
-// Package lease says who of several hosts may act on what they share: a repository of a forge, a
-// branch that is merged into, a schedule that runs once. A lease is soft: its holder relies on it
-// for a time, by its own clock, and whatever it does is checked once more where it is done (by
-// the epoch in the ledger, by git's compare-and-swap, by what a forge says was written). Where
-// leases are kept is a Store; when one is asked for, renewed and given back is a Keeper, which
-// is pure.
+// Package lease says who of several hosts may act on what they share (a repository of a forge, a
+// branch that is merged into), and who does what is done once for all of them. A lease is soft: its
+// holder relies on it for a time, by its own clock, and whatever it does is checked once more where
+// it is done (by the epoch in the ledger, by git's compare-and-swap, by what a forge says was
+// written). Where leases are kept is a Store; when one is asked for, renewed and given back is a
+// Keeper, which is pure. A Claim is made once, and lasts.
 package lease
 
 import (

@@ -118,6 +118,10 @@ func CheckSchedule(s fleet.Schedule) error {
 		return fail(fmt.Errorf("%w: every %s is less than a second", ErrIllegal, s.Every))
 	case s.Jitter < 0:
 		return fail(fmt.Errorf("%w: its jitter is negative", ErrIllegal))
+	case s.Hosts != "" && s.Hosts != fleet.HostsEach && s.Hosts != fleet.HostsOne:
+		return fail(fmt.Errorf("%w: hosts is %q, want each or one", ErrIllegal, fleet.Line(string(s.Hosts), 80)))
+	case s.Hosts == fleet.HostsOne && s.Cron == "":
+		return fail(fmt.Errorf(`%w: hosts = "one" needs cron: no other time is the same on each host`, ErrIllegal))
 	case s.Cron != "":
 		if err := cron.Check(s.Cron, s.Zone); err != nil {
 			return fail(fmt.Errorf("%w: %w", ErrIllegal, err))

@@ -40,7 +40,7 @@ func (s *Plugins) scheduleOf(ctx context.Context, x Plugin, text []byte) Schedul
 	case plugin.Cooldown:
 		out.Rest = fleet.Duration(g.Duration)
 	case plugin.Cron:
-		out.Cron, out.Zone = g.Schedule, g.Zone
+		out.Cron, out.Zone, out.Hosts = g.Schedule, g.Zone, fleet.Hosts(g.Hosts)
 	case plugin.Condition:
 		out.When, out.Check, out.Rest = g.When, x.absolute(g.Check), fleet.Duration(cmp.Or(g.Duration, s.repeat))
 	case plugin.Event:

@@ -69,6 +69,8 @@ func TestPluginSchedules(t *testing.T) {
 	for gate, want := range map[string]string{
 		"type: cooldown\n  duration: 7d":                        "168h0m0s after its end",
 		"type: cron\n  schedule: 0 9 * * *\n  zone: Asia/Tokyo": "cron 0 9 * * * Asia/Tokyo",
+		"type: cron\n  schedule: 0 9 * * *\n  hosts: one":       "cron 0 9 * * *, on one host",
+		"type: cooldown\n  duration: 7d\n  hosts: each":         "168h0m0s after its end",
 		"type: condition\n  when: host.cpus > 1":                "when host.cpus > 1",
 		"type: condition\n  check: ./ok now":                    "when DIR/ok now ends with 0",
 		"type: event\n  on: heartbeat":                          "on patrol",

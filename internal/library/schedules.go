@@ -30,6 +30,7 @@ type scheduleSettings struct {
 	On      string            `toml:"on"`
 	When    string            `toml:"when"`
 	Jitter  string            `toml:"jitter" is:"duration"`
+	Hosts   string            `toml:"hosts"` // each or one
 	Enabled *bool             `toml:"enabled"`
 }
 
@@ -105,7 +106,10 @@ func isTimed(s fleet.Schedule) bool {
 }
 
 func (g scheduleSettings) schedule(name string) (fleet.Schedule, error) {
-	s := fleet.Schedule{Name: name, Cron: g.Cron, Zone: g.Zone, On: g.On, When: g.When, Enabled: g.Enabled == nil || *g.Enabled}
+	s := fleet.Schedule{Name: name, Cron: g.Cron, Zone: g.Zone, On: g.On, When: g.When, Hosts: fleet.Hosts(g.Hosts), Enabled: g.Enabled == nil || *g.Enabled}
+	if s.Hosts != "" && s.Hosts != fleet.HostsEach && s.Hosts != fleet.HostsOne {
+		return s, fmt.Errorf("[schedule.%s] hosts: %q is neither each nor one", name, fleet.Line(g.Hosts, 80))
+	}
 	for _, f := range []struct {
 		key, text string
 		into      *fleet.Duration
@@ -124,7 +128,7 @@ func (g scheduleSettings) schedule(name string) (fleet.Schedule, error) {
 
 // scheduleOf is a schedule as its formula has it.
 func scheduleOf(s formula.Schedule) fleet.Schedule {
-	return fleet.Schedule{Every: fleet.Duration(s.Every), Cron: s.Cron, On: s.On, When: s.When, Jitter: fleet.Duration(s.Jitter), Enabled: true}
+	return fleet.Schedule{Every: fleet.Duration(s.Every), Cron: s.Cron, On: s.On, When: s.When, Jitter: fleet.Duration(s.Jitter), Hosts: fleet.Hosts(s.Hosts), Enabled: true}
 }
 
 // All returns the list, which is not to be changed.
@@ -224,6 +228,7 @@ func (t *Schedules) addOwn(s fleet.Schedule, own []fleet.Schedule, zone string) 
 	}
 	for i, one := range own {
 		one.Name, one.Run, one.Broken, one.Enabled, one.Zone = s.Name, s.Run, s.Broken, s.Enabled, zone
+		one.Hosts = cmp.Or(s.Hosts, one.Hosts)
 		if i > 0 {
 			one.Name = fmt.Sprintf("%s-%d", s.Name, i+1)
 		}

@@ -21,7 +21,7 @@ func seesAll(s fleet.Snapshot) bool {
 
 // isBusy says whether something is under way, or is to be.
 func isBusy(p fleet.Pass) bool {
-	return len(p.Plan.Actions) > 0 || len(p.Plan.Orders) > 0 ||
+	return len(p.Plan.Actions) > 0 || len(p.Plan.Orders) > 0 || len(p.Plan.Claims) > 0 ||
 		slices.ContainsFunc(p.Past.Actions, fleet.ActionRecord.Open) ||
 		slices.ContainsFunc(p.Past.Orders, func(o fleet.Order) bool { return !o.IsOver() }) ||
 		slices.ContainsFunc(p.Past.Runs, func(r fleet.Run) bool { return !r.IsOver() })

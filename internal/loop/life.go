@@ -54,9 +54,9 @@ type Options struct {
 	// Holds says in seen what the expressions of open gates come to; nil: nothing is known of them.
 	Holds func(past fleet.Past, seen *fleet.Snapshot)
 	// Hub says in seen how this host stands with what it shares with others, and Want has the leases
-	// be got that a plan is acted on by, or would be; nil: nothing is shared.
+	// and claims be got that a plan is acted on by, or would be; nil: nothing is shared.
 	Hub     func(seen *fleet.Snapshot)
-	Want    func(keys []string)
+	Want    func(leases, claims []string)
 	History History
 	Act     Actor
 	Journal Journal

@@ -65,7 +65,7 @@ func (l *Loop) commit(ctx context.Context, patrol bool, order fleet.PatrolOrder)
 		return p, fmt.Errorf("cannot start the plan: %w", err)
 	}
 	if l.o.Want != nil {
-		l.o.Want(p.Plan.Leases)
+		l.o.Want(p.Plan.Leases, p.Plan.Claims)
 	}
 	l.results.told(len(done))
 	l.alarm.set(p.Snapshot.At, append(l.moments(p), p.Plan.Until), l.Wake)

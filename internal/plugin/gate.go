@@ -49,6 +49,10 @@ func (r *reader) wants(g Gate) {
 		r.wrong(line, "a gate of type condition wants either when (an expression) or check (a command)")
 	case g.Timeout > longestCheck:
 		r.wrong(r.line("gate.timeout"), "gate.timeout: a check may take at most %s: it is asked again and again", longestCheck)
+	case g.Hosts != "" && g.Hosts != EachHost && g.Hosts != OneHost:
+		r.wrong(r.line("gate.hosts"), "gate.hosts is %q, want each or one%s", g.Hosts, nearest.Hint(g.Hosts, []string{EachHost, OneHost}))
+	case g.Hosts == OneHost && g.Type != Cron:
+		r.wrong(r.line("gate.hosts"), `gate.hosts = "one": a gate of type %s is of each host; only the times of one of type cron are the same on all`, g.Type)
 	case g.Type == Cooldown && g.Duration != 0 && g.Duration < time.Second:
 		r.wrong(r.line("gate.duration"), "gate.duration is less than a second")
 	}

@@ -60,6 +60,7 @@ type Gate struct {
 	Duration time.Duration // cooldown; condition: again so long after its end, while it holds
 	Schedule string        // cron: five fields
 	Zone     string        // cron: IANA name; "" is UTC
+	Hosts    string        // cron: EachHost or OneHost of those that share a hub; "" is each
 	When     string        // condition: CEL
 	Check    []string      // condition: a command that ends with 0
 	Timeout  time.Duration // of Check; 0 when it is not said
@@ -76,6 +77,12 @@ func (p Plugin) Line(key string) int {
 	}
 	return 1
 }
+
+// The hosts that run a plugin.
+const (
+	EachHost = "each"
+	OneHost  = "one"
+)
 
 // Folder is what lies beside a plugin.md.
 type Folder struct {

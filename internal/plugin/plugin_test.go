@@ -129,6 +129,8 @@ func TestRefused(t *testing.T) {
 		{gate("type = \"cooldown\"\nduration = \"9999w\"\n"), 4, "less than ten years"},
 		{gate("type = \"cooldown\"\nduration = \"1h\"\non = \"startup\"\n"), 5, "a gate of type cooldown has none; one of type event has"},
 		{gate("type = \"cron\"\n"), 3, "wants a schedule"},
+		{gate("type = \"cron\"\nschedule = \"0 3 * * *\"\nhosts = \"ech\"\n"), 5, `gate.hosts is "ech", want each or one, did you mean "each"?`},
+		{gate("type = \"cooldown\"\nduration = \"1h\"\nhosts = \"one\"\n"), 5, "only the times of one of type cron are the same on all"},
 		{gate("type = \"event\"\n"), 3, "wants on"},
 		{gate("type = \"condition\"\n"), 3, "either when"},
 		{gate("type = \"condition\"\nwhen = \"x\"\ncheck = [\"y\"]\n"), 3, "either when"},

@@ -71,7 +71,7 @@ func (r *reader) top() keys {
 func (r *reader) gate() keys {
 	g := &r.p.Gate
 	return keys{
-		"type": r.text((*string)(&g.Type)), "duration": r.duration(&g.Duration), "schedule": r.text(&g.Schedule), "zone": r.text(&g.Zone),
+		"type": r.text((*string)(&g.Type)), "duration": r.duration(&g.Duration), "schedule": r.text(&g.Schedule), "zone": r.text(&g.Zone), "hosts": r.text(&g.Hosts),
 		"when": r.text(&g.When), "check": r.words(&g.Check), "timeout": r.duration(&g.Timeout), "on": r.text(&g.On), "disabled": r.truth(&r.p.Disabled),
 	}
 }

@@ -20,7 +20,7 @@ const (
 	oldestEnvelope = 1
 )
 
-// MaxTTL is the longest that an envelope may be good for: as long as the bucket custos_orders keeps one.
+// MaxTTL is the longest that an envelope may be good for: a day.
 const MaxTTL = 24 * time.Hour
 
 // mostEnvelope bytes of text are read: what a message may have, and base64 of it.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-const subject = "$KV.custos_orders.a.b.1"
+const subject = "custos.ask.b.a"
 
 var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 

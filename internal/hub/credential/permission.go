@@ -47,13 +47,13 @@ type Permission struct {
 // the inbox of another (whose subjects nobody can guess): so that an ask is from OTHER is known by
 // its Envelope, not by its subject. It can ask with a reply subject of its choice, and whoever
 // answers that is allowed one response to it: see protocol.IsInboxOf. It can write any key of
-// custos_leases and custos_accepted, which are shared and not signed: it can take, keep and end leases. It can
+// custos_leases and custos_claims, which are shared and not signed: it can take, keep and end leases, and claim what
+// nobody has claimed yet, in any host's name; what is claimed, the stream lets nobody write again. It can
 // fill a bucket up to its limit, which then refuses writes of all. It can read all that hosts tell.
 func Permissions() []Permission {
 	return []Permission{
 		{Subject: "$KV.custos_leases.*", Service: true, Why: "leases are taken by whoever comes first"},
-		{Subject: "$KV.custos_orders.{H}.>", Service: true, Why: "orders in its own name"},
-		{Subject: "$KV.custos_accepted.*", Service: true, Why: "an order is accepted by whoever comes first"},
+		{Subject: "$KV.custos_claims.*", Service: true, Why: "what is done once is claimed by whoever comes first"},
 		{Subject: "$KV.custos_fleet.{H}.>", Service: true, Why: "what it tells of itself"},
 		{Subject: "$JS.API.STREAM.INFO.KV_{B}", Service: true, Why: "jetstream.KeyValue looks at the stream"},
 		{Subject: "$JS.API.STREAM.MSG.GET.KV_{B}", Service: true, Why: "the store of leases asks the leader of a bucket, as a follower may be late"},

@@ -50,23 +50,22 @@ type Cluster struct {
 
 // Limits are in bytes.
 type Limits struct {
-	Leases   int64 `toml:"leases"`
-	Orders   int64 `toml:"orders"`
-	Accepted int64 `toml:"accepted"`
-	Fleet    int64 `toml:"fleet"`
-	Hosts    int64 `toml:"hosts"`
-	Invites  int64 `toml:"invites"`
+	Leases  int64 `toml:"leases"`
+	Claims  int64 `toml:"claims"`
+	Fleet   int64 `toml:"fleet"`
+	Hosts   int64 `toml:"hosts"`
+	Invites int64 `toml:"invites"`
 }
 
 // usualLimits are chosen, not measured: a thousand hosts with 256 KiB of fleet each.
 func usualLimits() Limits {
 	const mib = 1 << 20
-	return Limits{Leases: 64 * mib, Orders: 256 * mib, Accepted: 64 * mib, Fleet: 256 * mib, Hosts: 16 * mib, Invites: 16 * mib}
+	return Limits{Leases: 64 * mib, Claims: 64 * mib, Fleet: 256 * mib, Hosts: 16 * mib, Invites: 16 * mib}
 }
 
 // Of is the limit of a bucket.
 func (l Limits) Of(bucket string) int64 {
-	return map[string]int64{protocol.Leases: l.Leases, protocol.Orders: l.Orders, protocol.Accepted: l.Accepted,
+	return map[string]int64{protocol.Leases: l.Leases, protocol.Claims: l.Claims,
 		protocol.Fleet: l.Fleet, protocol.Hosts: l.Hosts, protocol.Invites: l.Invites}[bucket]
 }
 

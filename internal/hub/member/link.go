@@ -24,7 +24,6 @@ import (
 	"custos/internal/hub/protocol"
 	"custos/internal/hub/rows"
 	"custos/internal/hub/wire"
-	"custos/internal/lease"
 	"custos/internal/lease/nats"
 )
 
@@ -43,17 +42,18 @@ type link struct {
 }
 
 // connect opens the connection with the hub.
-func (m *Member) connect() (lease.Store, func(context.Context) error, error) {
+func (m *Member) connect() (kept, func(context.Context) error, error) {
 	nc, err := wire.Connect(m.joined, wire.Options{Name: "custos " + m.o.Version, OnChange: m.heard})
 	if err != nil {
-		return nil, nil, err
+		return kept{}, nil, err
 	}
 	k, err := m.newLink(nc)
 	if err != nil {
 		nc.Close()
-		return nil, nil, err
+		return kept{}, nil, err
 	}
-	return nats.New(k.js, nats.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn}), k.run, nil
+	o := nats.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn}
+	return kept{nats.New(k.js, o), nats.NewClaims(k.js, o)}, k.run, nil
 }
 
 func (m *Member) newLink(nc *natsclient.Conn) (k *link, err error) {

@@ -59,6 +59,7 @@ type Member struct {
 
 	mu     sync.Mutex
 	leases *hold.Leases // nil until it runs
+	claims *hold.Claims // nil until it runs
 	link   *link        // with the hub; nil until it runs, and beside a file
 	cut    string       // why there is no connection; "" while there is one
 	lost   bool         // the hub does not know this host
@@ -109,7 +110,7 @@ func newRun() string {
 
 // Run takes part until ctx ends.
 func (m *Member) Run(ctx context.Context) error {
-	store, run, err := m.open()
+	at, run, err := m.open()
 	if err != nil {
 		return err
 	}
@@ -117,18 +118,20 @@ func (m *Member) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, run(canceled()))
 	}
-	l := hold.New(hold.Options{Store: store, Me: m.me, TTL: m.o.TTL, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
+	l := hold.New(hold.Options{Store: at.leases, Me: m.me, TTL: m.o.TTL, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
 		Changed: func() { m.o.Changed("who holds a lease") }}, known)
+	c := hold.NewClaims(hold.ClaimOptions{Claims: at.claims, Me: m.me, Now: m.o.Now, Changed: func() { m.o.Changed("whose a claim is") }})
 	m.mu.Lock()
-	m.leases = l
+	m.leases, m.claims = l, c
 	m.mu.Unlock()
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx)) // leases are given back before it ends
 	var parts sync.WaitGroup
 	var failed error
 	parts.Go(func() { failed = run(linked) })
+	parts.Go(func() { c.Run(ctx) })
 	l.Run(ctx)
 	m.mu.Lock()
-	m.leases, m.link = nil, nil
+	m.leases, m.claims, m.link = nil, nil, nil
 	m.mu.Unlock()
 	unlink()
 	parts.Wait()
@@ -141,20 +144,26 @@ func canceled() context.Context {
 	return ctx
 }
 
-// open is where leases are kept, and what else is to run until it ends, and closes all then.
-func (m *Member) open() (lease.Store, func(context.Context) error, error) {
+// kept is where leases and claims are kept.
+type kept struct {
+	leases lease.Store
+	claims lease.Claims
+}
+
+// open is where leases and claims are kept, and what else is to run until it ends, and closes all then.
+func (m *Member) open() (kept, func(context.Context) error, error) {
 	if m.o.File == "" {
 		if err := m.load(); err != nil {
-			return nil, nil, err
+			return kept{}, nil, err
 		}
 		return m.connect()
 	}
 	s, err := local.Open(m.o.File, local.Options{TTL: m.o.TTL, Me: m.me, Clock: m.o.Now, Warn: m.warn})
 	if err != nil {
-		return nil, nil, err
+		return kept{}, nil, err
 	}
 	m.reached("")
-	return s, func(ctx context.Context) error { <-ctx.Done(); return s.Close() }, nil
+	return kept{s, s}, func(ctx context.Context) error { <-ctx.Done(); return s.Close() }, nil
 }
 
 func (m *Member) warn(err error) { m.o.Log.Error("A lease of the hub is set aside", "err", err) }
@@ -187,6 +196,30 @@ func (m *Member) Want(keys ...string) {
 	if l, _, _ := m.now(); l != nil {
 		l.Want(keys...)
 	}
+}
+
+// Claim has keys be claimed, unless another one has claimed them: Seen says whose they are.
+func (m *Member) Claim(keys ...string) {
+	m.mu.Lock()
+	c := m.claims
+	m.mu.Unlock()
+	if c != nil {
+		c.Want(keys...)
+	}
+}
+
+// claimed is whose the keys are that were to be claimed.
+func (m *Member) claimed() (out []fleet.Claim) {
+	m.mu.Lock()
+	c := m.claims
+	m.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	for _, x := range c.All() {
+		out = append(out, fleet.Claim{Key: x.Key, Mine: x.Mine, Holder: fleet.Line(x.Holder, 80), Why: fleet.Line(fleet.Redact(x.Why), 200)})
+	}
+	return out
 }
 
 // Host is the name of this host there.
@@ -224,6 +257,7 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	for _, s := range all {
 		out.Value.Leases = append(out.Value.Leases, leaseOf(s))
 	}
+	out.Value.Claims = m.claimed()
 	i := slices.IndexFunc(all, func(s lease.Standing) bool { return s.Key == keyWatch })
 	if i >= 0 {
 		out.Value.Watches = all[i].Holder

@@ -11,16 +11,15 @@ import (
 
 // The buckets (JetStream key-value stores) of a hub.
 const (
-	Leases   = "custos_leases"   // who may do a thing now: file, history 1, a TTL for each key
-	Orders   = "custos_orders"   // HOST.…: what a host asks of others: file, 24 hours
-	Accepted = "custos_accepted" // which orders were taken, so that none is done twice: file, 24 hours
-	Fleet    = "custos_fleet"    // HOST.…: a copy of what hosts tell: memory, republished by them
-	Hosts    = "custos_hosts"    // who has joined; written by the hub only
-	Invites  = "custos_invites"  // tokens that were handed out; the hub only
+	Leases  = "custos_leases"  // who may do a thing now: file, history 1, a TTL for each key
+	Claims  = "custos_claims"  // who does what is done once: file, 30 days; each key is written once, and by nobody again
+	Fleet   = "custos_fleet"   // HOST.…: a copy of what hosts tell: memory, republished by them
+	Hosts   = "custos_hosts"   // who has joined; written by the hub only
+	Invites = "custos_invites" // tokens that were handed out; the hub only
 )
 
 // Readable are the buckets that every host may read and watch.
-func Readable() []string { return []string{Leases, Orders, Accepted, Fleet, Hosts} }
+func Readable() []string { return []string{Leases, Claims, Fleet, Hosts} }
 
 // Stream is the JetStream stream of a bucket, as nats.go v1.55.0 names it (jetstream/kv.go,
 // kvBucketNameTmpl).

@@ -1,4 +1,4 @@
-// Package local keeps leases of several daemons of one machine (containers that share a folder) in
+// Package local keeps leases, and claims, of several daemons of one machine (containers that share a folder) in
 // a file of SQLite. Every change is one transaction that holds the file alone, whichever process it
 // is of.
 //

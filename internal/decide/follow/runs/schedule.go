@@ -15,8 +15,10 @@ import (
 // Begin begins the runs of schedules. A run is on record before anything of it is
 // begun: the next pass begins.
 func Begin(p fleet.Pass) (f fleet.Follows) {
-	d := dueNow(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
-	f.Runs, f.Until, f.Held = d.runs, d.next, d.held
+	d := newDues(p.Policy.Runs, p.Past, p.Snapshot, p.Assessment)
+	d.idle = idleHost(p)
+	d.all()
+	f.Runs, f.Until, f.Held, f.Claims = d.runs, d.next, d.held, d.claims
 	f.Wake = len(f.Runs) > 0
 	return f
 }
@@ -34,22 +36,29 @@ func Begin(p fleet.Pass) (f fleet.Follows) {
 //     have been seen false after the run before (Run.Lapsed). With Rest it starts
 //     another one that long after the end, while it holds.
 //   - Of those that share a queue (Run.Queue) one runs at a time: see inTurn.
+//   - What one of several hosts is to run (Hosts) is run by the one that has claimed its slot: see takeClaimed.
 //   - What was first seen, or ran elsewhere, is written down as a run that is over
 //     before anything is due: see first.
 func Due(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) (runs []fleet.Run, next fleet.Instant) {
-	d := dueNow(policy, past, snap, found)
+	d := newDues(policy, past, snap, found)
+	d.all()
 	return d.runs, d.next
 }
 
-func dueNow(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) *dues {
+func newDues(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found fleet.Assessment) *dues {
 	paused := fleet.PausedProjects(past.Silences)
-	d := &dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, policy: policy, isPaused: func(project string) bool { _, is := paused[project]; return is }}
-	if past.Blind != "" {
-		return d
+	return &dues{past: past, at: snap.At, patrol: snap.Patrol, alerts: found.Alerts, hub: &snap.Hub, policy: policy,
+		isPaused: func(project string) bool { _, is := paused[project]; return is }}
+}
+
+// all asks each schedule whether it is due.
+func (d *dues) all() {
+	if d.past.Blind != "" {
+		return
 	}
 	var waiting []queued
-	for i := range policy.Schedules {
-		s := &policy.Schedules[i]
+	for i := range d.policy.Schedules {
+		s := &d.policy.Schedules[i]
 		if d.isBarred(s) || d.first(s) {
 			continue // what a paused project misses is caught up once
 		}
@@ -64,19 +73,21 @@ func dueNow(policy fleet.RunPolicy, past fleet.Past, snap fleet.Snapshot, found 
 		}
 	}
 	d.inTurn(waiting)
-	return d
 }
 
-// take writes the run of a slot down. When its flight is taken it waits for the
-// end of that run.
+// take writes the run of a slot down, and says whether its queue is taken by that. When
+// its flight is taken it waits for the end of that run.
 func (d *dues) take(s *fleet.Schedule, slot fleet.Instant) bool {
 	run, err := ledger.TakeRun(d.past, d.policy, scheduled(s, slot), d.at)
-	if err == nil {
-		d.add(run)
-	} else {
+	switch {
+	case err != nil:
 		d.isTaking(s, err)
+		return false
+	case d.isClaimed(s):
+		return d.takeClaimed(s, run)
 	}
-	return err == nil
+	d.add(run)
+	return true
 }
 
 func (d *dues) add(run fleet.Run) {
@@ -141,11 +152,14 @@ type dues struct {
 	at       fleet.Instant
 	patrol   int64
 	alerts   []fleet.Alert
+	hub      *fleet.Part[fleet.Hub]
+	idle     fleet.HeldMove // why this host begins nothing of a run; the zero value: it may
 	policy   fleet.RunPolicy
 	isPaused func(project string) bool
 	runs     []fleet.Run // that begin
 	next     fleet.Instant
 	held     []fleet.HeldMove
+	claims   []string // of slots that are to be claimed
 }
 
 // slot returns the newest moment of a schedule that is due and had no run yet.

@@ -44,6 +44,8 @@ func (d *dues) bar(s *fleet.Schedule) fleet.HeldMove {
 		return fleet.HeldMove{Guard: fleet.GuardPerson, Held: switchedOff(s)}
 	case d.isPaused(project):
 		return fleet.HeldMove{Guard: fleet.GuardPaused, Held: "project " + project + " is paused", Hint: "custos resume --project " + project}
+	case d.isClaimed(s):
+		return d.idle
 	}
 	return fleet.HeldMove{}
 }
