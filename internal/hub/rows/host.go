@@ -24,7 +24,7 @@ type Host struct {
 // hostState is what a board keeps of a host.
 type hostState struct {
 	rows   map[string][]byte
-	size   int    // bytes of the values of rows
+	size   int  // bytes of the values of rows
 	lent   bool // rows were handed out, and are not changed any more
 	cut    []byte
 	head   head
