@@ -18,15 +18,17 @@ func (p *pass) share() {
 	hub := &p.snap.Hub
 	for i := range p.alerts {
 		a := &p.alerts[i]
+		was := a.ToldBy // of the alert as it was, which goes on
 		a.ToldBy = ""
 		if a.Status == fleet.AlertFiring && hub.Fresh() && hub.Value.Host != "" {
-			a.ToldBy = p.teller(a, fleet.TellKey(p.snap, a.Subject))
+			a.ToldBy = p.teller(a, fleet.TellKey(p.snap, a.Subject), was)
 		}
 	}
 }
 
-// teller is the other host that tells of an alert; "" where this one does.
-func (p *pass) teller(a *fleet.Alert, key string) string {
+// teller is the other host that tells of an alert, and was before; "" where this one does. Who has told stays the
+// one while the lease is with nobody: this host asks for it, and holds it, hears of another, or cannot, soon.
+func (p *pass) teller(a *fleet.Alert, key, was string) string {
 	if key == "" {
 		return ""
 	}
@@ -36,6 +38,8 @@ func (p *pass) teller(a *fleet.Alert, key string) string {
 		return ""
 	case l.Holder != "":
 		return l.Holder
+	case was != "" && was != notAgreed:
+		return was
 	case p.snap.At.Since(a.FiredAt) < agreeing:
 		return notAgreed
 	}

@@ -7,6 +7,33 @@ import (
 	"custos/internal/fleet"
 )
 
+// TestWhoTellsNext: who has told goes on to be the one until another host has the lease, or it is not known any more.
+func TestWhoTellsNext(t *testing.T) {
+	set := parse(t, "[rule.project-bad]\npriority='P1'\nover='project'\nexpr='true'\n")
+	const key = "tell/http://forge/acme/shop"
+	var past fleet.Past
+	for i, c := range []struct {
+		lease fleet.Lease
+		sight fleet.Status
+		want  string
+	}{
+		{fleet.Lease{}, fleet.StatusOK, notAgreed}, {fleet.Lease{Holder: "box2"}, fleet.StatusOK, "box2"}, {fleet.Lease{}, fleet.StatusOK, "box2"},
+		{fleet.Lease{Holder: "box3"}, fleet.StatusOK, "box3"}, {fleet.Lease{Mine: true}, fleet.StatusOK, ""}, {fleet.Lease{}, fleet.StatusOK, ""},
+		{fleet.Lease{Holder: "box2"}, fleet.StatusOK, "box2"}, {fleet.Lease{Why: "timeout"}, fleet.StatusOK, ""}, {fleet.Lease{Holder: "box2"}, fleet.StatusOK, "box2"},
+		{fleet.Lease{}, fleet.StatusUnknown, ""},
+	} {
+		snap := healthy(start().Add(time.Duration(i) * time.Minute))
+		c.lease.Key = key
+		snap.Hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: c.sight, At: snap.At}, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{c.lease}}}
+		snap.Forge = fleet.Part[fleet.Forge]{Sight: fleet.Sight{Status: fleet.StatusOK, At: snap.At}, Value: fleet.Forge{Projects: []fleet.Project{{Name: "ours", URL: "http://forge/acme/shop"}}}}
+		got := Assess(set, snap, past)
+		past = after(past, got)
+		if len(got.Alerts) != 1 || got.Alerts[0].ToldBy != c.want {
+			t.Errorf("look %d: %+v, want %q", i, got.Alerts, c.want)
+		}
+	}
+}
+
 // TestWhoTells: of hosts that see the same thing of a forge the one with its lease tells people of it. What only this
 // host sees, and what cannot be known, it tells of by itself; who has it is waited for, and not for long.
 func TestWhoTells(t *testing.T) {

@@ -116,8 +116,13 @@ func (k *link) run(ctx context.Context) error {
 // ofOne is how many questions of one host are answered at once, of 64 in all.
 const ofOne = 16
 
-// again is after which something of the hub is tried again.
-const again = 2 * time.Second
+const (
+	// again is after which something of the hub is tried again.
+	again = 2 * time.Second
+	// now and then it is looked whether something is still so that nobody tells of: each look is a wake of the
+	// process, of which a host that has nothing to do is to have few.
+	nowAndThen = 5 * time.Second
+)
 
 // serve answers what other hosts ask.
 func (k *link) serve(ctx context.Context) {
@@ -159,7 +164,7 @@ func (k *link) lookAfter(ctx context.Context) {
 			looks.Wait()
 			stop = nil
 		}
-		rest(ctx, again)
+		rest(ctx, nowAndThen)
 	}
 	if stop != nil {
 		stop()
@@ -249,7 +254,7 @@ func (k *link) followOnce(ctx context.Context) error {
 	}
 	defer func() { _ = w.Stop() }()
 	all := false
-	check := time.NewTicker(again)
+	check := time.NewTicker(nowAndThen)
 	defer check.Stop()
 	found := map[string]protocol.Host{}
 	for {
