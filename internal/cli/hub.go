@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,9 @@ func writeHub(p *page, v api.Hub) {
 		p.text(0, "This is host "+flat(v.Host)+". What it shares is not acted on now: "+flat(v.Why)+".")
 	default:
 		p.text(0, "This is host "+flat(v.Host)+". People at other hosts may "+map[string]string{"act": "look and order here.", "view": "look here, and order nothing."}[v.Remote])
+	}
+	if len(v.Offers.Labels) > 0 {
+		p.text(0, "Agents are placed here by the label "+flat(strings.Join(v.Offers.Labels, ", "))+".")
 	}
 	writeHubHosts(p, v)
 	rows := make([][]string, 0, len(v.Leases))

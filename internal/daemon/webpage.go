@@ -178,10 +178,12 @@ func (p *webPage) others(ctx context.Context) web.Hosts {
 	if len(p.s.hosts) == 0 && p.s.cfg.Joined == nil {
 		return nil
 	}
-	return remote.NewWatch(ctx, func() []remote.Host {
+	w := remote.NewWatch(ctx, func() []remote.Host {
 		all, _ := remote.Hosts(p.s.cfg) // which was read before
 		return all
 	}, nil, p.s.changes.Note)
+	w.Hear(func(ctx context.Context, since int64) (api.HubLooks, error) { return p.s.hubLooks(ctx, since), nil })
+	return w
 }
 
 func (p *webPage) listen(at string) (net.Listener, web.Site, error) {

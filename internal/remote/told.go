@@ -26,11 +26,12 @@ func (w *Watch) beginHub() {
 // followHub asks again and again, as long as somebody looks.
 func (w *Watch) followHub() {
 	for {
+		began := time.Now()
 		w.askHub()
 		select {
 		case <-w.ctx.Done():
 			return
-		case <-time.After(w.every):
+		case <-time.After(hubPause(w.every, time.Since(began))):
 		}
 		if w.isHubLeft() {
 			return
@@ -62,6 +63,10 @@ func (w *Watch) ofHub() (out []*watched) {
 	return out
 }
 
+// hubPause is the pause before the next question for all hosts, of which the last one took so long: a fifth of the
+// time at most is spent on asking, however many there are, and it is asked twice a minute at least.
+func hubPause(every, took time.Duration) time.Duration { return max(every, min(4*took, 30*time.Second)) }
+
 // hubWithin is how long all that hosts of the hub tell may take to come: the daemon waits some seconds for
 // the first of it.
 const hubWithin = 9 * time.Second
@@ -77,7 +82,11 @@ func (w *Watch) askHub() {
 	ctx, cancel := context.WithTimeout(w.ctx, hubWithin)
 	defer cancel()
 	asked := time.Now()
-	told, err := Told(ctx, list[0].host, since)
+	hear := w.hear
+	if hear == nil {
+		hear = func(ctx context.Context, since int64) (api.HubLooks, error) { return Told(ctx, list[0].host, since) }
+	}
+	told, err := hear(ctx, since)
 	if w.ctx.Err() != nil {
 		return
 	}
@@ -103,7 +112,7 @@ func (w *Watch) keepTold(list []*watched, told api.HubLooks, silent string, aske
 		case !is:
 			look = silentLook(h.look, h.host.Name, silent, asked)
 		case look.Same:
-			changed = w.hear(h, look) || changed
+			changed = w.heard(h, look) || changed
 			continue
 		}
 		changed = w.put(h, look) || changed
@@ -111,8 +120,8 @@ func (w *Watch) keepTold(list []*watched, told api.HubLooks, silent string, aske
 	return changed
 }
 
-// hear keeps how a host was heard that tells nothing newer, and says whether that is another than before.
-func (w *Watch) hear(h *watched, heard api.HostLook) bool {
+// heard keeps how a host was heard that tells nothing newer, and says whether that is another than before.
+func (w *Watch) heard(h *watched, heard api.HostLook) bool {
 	changed := h.look.HostSeen != heard.HostSeen || !h.look.Silent.Equal(heard.Silent)
 	h.look.HostSeen, h.look.Got, h.look.Silent = heard.HostSeen, heard.Got, heard.Silent
 	w.number++

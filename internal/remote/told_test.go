@@ -122,3 +122,11 @@ func TestHostsOfTheHub(t *testing.T) {
 		t.Errorf("asked since %v", d.asked)
 	}
 }
+
+func TestHubPause(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{0: 3 * time.Second, time.Millisecond: 3 * time.Second, time.Second: 4 * time.Second, time.Minute: 30 * time.Second} {
+		if got := hubPause(3*time.Second, took); got != want {
+			t.Errorf("after %s: %s, want %s", took, got, want)
+		}
+	}
+}

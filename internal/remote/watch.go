@@ -31,6 +31,8 @@ type Watch struct {
 	who     WhoAsks
 	changed func()
 
+	hear func(ctx context.Context, since int64) (api.HubLooks, error) // nil: the daemon of this machine is asked
+
 	every, looking time.Duration // pause and still
 
 	mu      sync.Mutex
@@ -60,6 +62,9 @@ func NewWatch(ctx context.Context, list func() []Host, who WhoAsks, changed func
 	w.renew()
 	return w
 }
+
+// Hear is for the daemon, which hears hosts of a hub itself. It is called before anybody looks.
+func (w *Watch) Hear(by func(ctx context.Context, since int64) (api.HubLooks, error)) { w.hear = by }
 
 // renew takes over which hosts there are now. mu is held.
 func (w *Watch) renew() {
