@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path"
+	"strings"
 
 	"custos/internal/api"
 )
@@ -43,11 +45,20 @@ func GuardPublished(p Published, h http.Handler) http.Handler {
 			refuse(w, req, "cannot answer: the token of [publish] is needed", "")
 		case req.Method != http.MethodGet:
 			refuse(w, req, "cannot do this from outside: what is published may only be looked at, and orders are typed where its agents run", "custos help hosts.md")
+		case isOfHub(req.URL.Path):
+			refuse(w, req, "cannot tell of other hosts: what is published is what this one sees", "custos help hosts.md")
 		default:
 			req = req.Clone(WithCaller(req.Context(), self()))
+			req.Header.Del(api.ForHost)
 			req.Header.Set(api.OnBehalf, "an unknown asker outside")
 			req.Header.Del("Authorization")
 			h.ServeHTTP(w, req)
 		}
 	})
+}
+
+// isOfHub says whether a path tells of the other hosts of a hub.
+func isOfHub(at string) bool {
+	at = path.Clean("/" + at)
+	return at == "/v1/hub" || strings.HasPrefix(at, "/v1/hub/")
 }

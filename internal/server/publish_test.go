@@ -58,6 +58,29 @@ func TestWhatIsPublishedIsOnlyLookedAt(t *testing.T) {
 	}
 }
 
+// The token is for the agents of this container: of other hosts that its Custos knows it shows nothing.
+func TestWhatIsPublishedIsOfThisHost(t *testing.T) {
+	var got *http.Request
+	h := GuardPublished(Published{Token: func(context.Context) (string, error) { return "right", nil }}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+	ask := func(path, host string) *httptest.ResponseRecorder {
+		req, _ := http.NewRequest("GET", "http://custos"+path, nil)
+		req.Header.Set("Authorization", "Bearer right")
+		req.Header.Set(api.ForHost, host)
+		got = nil
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, req)
+		return w
+	}
+	if ask("/v1/agents", "box2"); got == nil || got.Header.Get(api.ForHost) != "" {
+		t.Errorf("it is handed on to another host: %v", got)
+	}
+	for _, path := range []string{"/v1/hub/looks", "/v1/hub/looks?since=3", "/v1//hub/./looks", "/v1/hub"} {
+		if w := ask(path, ""); got != nil || w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "other hosts") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 // A token that cannot be read, or is empty, admits nobody.
 func TestNothingIsPublishedWithoutAToken(t *testing.T) {
 	for _, token := range []func(context.Context) (string, error){

@@ -179,6 +179,8 @@ func TestWhatIsNotKnown(t *testing.T) {
 		"told nothing":   {rows.Snapshot{Hosts: []rows.Host{mute}, Whole: true}, "unknown", "it has told nothing of itself yet", ""},
 		"blind itself":   {rows.Snapshot{Hosts: []rows.Host{sees}, Whole: true}, "unknown", "it cannot look at itself: tmux hangs", ""},
 		"the hub is cut": {rows.Snapshot{Hosts: []rows.Host{live}, Whole: true, Blind: "no connection"}, "unknown", "the hub tells nothing: no connection", "unknown"},
+		"nobody looked":  {rows.Snapshot{Blind: rows.Unwatched}, "pending", "is being asked", ""},
+		"never whole":    {rows.Snapshot{Blind: "no bucket"}, "unknown", "the hub tells nothing: no bucket", ""},
 		"not whole":      {rows.Snapshot{Hosts: []rows.Host{live}}, "pending", "is being asked", "unknown"},
 	} {
 		look := NewReader(1).Looks([]string{"b"}, c.s, start, 0).Hosts[0]

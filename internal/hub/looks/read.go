@@ -148,7 +148,7 @@ func heard(h rows.Host, d *host, s rows.Snapshot, now time.Time) api.HostLook {
 		out.Got = now.Add(-h.Age)
 	}
 	switch why := d.unknown(h, s); {
-	case !s.Whole:
+	case !s.Whole && (s.Blind == "" || s.Blind == rows.Unwatched):
 		out.HostSeen.Status = "pending"
 	case why != "":
 		out.HostSeen.Status, out.Why, out.Silent = "unknown", why, cmp.Or(out.Got, now)

@@ -53,7 +53,7 @@ func (a *Attended) watch() {
 	}
 	cancel()
 	<-ended
-	a.board.drop(unwatched)
+	a.board.drop(Unwatched)
 	a.left()
 }
 

@@ -53,11 +53,11 @@ func NewBoard(js jetstream.JetStream, o BoardOptions) (*Board, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Board{BoardOptions: o, js: js, every: checkEvery, hosts: map[string]*hostState{}, blind: unwatched}, nil
+	return &Board{BoardOptions: o, js: js, every: checkEvery, hosts: map[string]*hostState{}, blind: Unwatched}, nil
 }
 
-// unwatched is why a board is blind that nobody looks at.
-const unwatched = "nobody has looked until now"
+// Unwatched is why a board is blind that nobody has looked at yet.
+const Unwatched = "nobody has looked until now"
 
 // Snapshot is what is known at one moment, as a value.
 type Snapshot struct {
