@@ -31,6 +31,7 @@ const (
 	kindHolds   = "holds"   // which keys it relies on
 	kindPlanned = "planned" // an action was written down
 	kindEnded   = "ended"   // an action has a result
+	kindRan     = "ran"     // a slot (Key) that is run once was run
 	kindLeft    = "left"    // the run has ended in order; Why says what was left open
 )
 
@@ -93,6 +94,22 @@ func checkMessages(all []write) (out []violation) {
 			continue
 		}
 		said[w.Message] = w
+	}
+	return out
+}
+
+// checkSlots: no slot is run twice.
+func checkSlots(all []entry) (out []violation) {
+	ran := map[string]entry{}
+	for _, e := range all {
+		if e.Kind != kindRan {
+			continue
+		}
+		if first, is := ran[e.Key]; is {
+			out = append(out, violation{e.At, fmt.Sprintf("%s is run by %s/%s, and was by %s/%s", e.Key, e.Host, e.Run, first.Host, first.Run)})
+			continue
+		}
+		ran[e.Key] = e
 	}
 	return out
 }

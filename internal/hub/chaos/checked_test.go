@@ -42,6 +42,13 @@ func TestMessagesAreSeen(t *testing.T) {
 	want(t, checkMessages([]write{one, other}), "k/1 is said twice, by ha/a")
 }
 
+func TestSlotsAreSeen(t *testing.T) {
+	ran := func(key, run string) entry { return entry{Kind: kindRan, Host: "h" + run, Run: run, Key: key} }
+	want(t, checkSlots([]entry{ran("slot/1", "a"), ran("slot/2", "b"), {Kind: kindBegan, Key: "slot/1"}}))
+	want(t, checkSlots([]entry{ran("slot/1", "a"), ran("slot/2", "b"), ran("slot/1", "b")}), "slot/1 is run by hb/b, and was by ha/a")
+	want(t, checkSlots([]entry{ran("slot/1", "a"), ran("slot/1", "a")}), "slot/1 is run by ha/a")
+}
+
 func holds(from, to time.Duration, run string, epoch uint64) entry {
 	return entry{At: from, After: to, Host: "h" + run, Run: run, Kind: kindHolds, Held: map[string]uint64{"k": epoch}}
 }

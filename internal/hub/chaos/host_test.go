@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,7 +96,7 @@ func runHost(c hostConfig) error {
 	}
 	h.note(entry{Kind: kindBegan}, true)
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){h.takePart, h.sample, h.heed, h.turns} {
+	for _, part := range []func(context.Context){h.takePart, h.sample, h.heed, h.turns, h.slots} {
 		parts.Go(func() { part(ctx) })
 	}
 	<-ctx.Done()
@@ -236,6 +237,33 @@ func (h *host) turns(ctx context.Context) {
 		h.member.Want(h.c.Keys...)
 		for key, epoch := range h.held(true) {
 			h.act(ctx, fleet.Fence{Key: key, Epoch: epoch})
+		}
+	}
+}
+
+// slotEvery is how often there is something that one host is to do, and slotsBack how many of the last are done still.
+const (
+	slotEvery = 5 * time.Second
+	slotsBack = 12
+)
+
+// slots runs what is run once for all hosts, of what it has claimed.
+func (h *host) slots(ctx context.Context) {
+	ran := map[string]bool{}
+	for ; ctx.Err() == nil; rest(ctx, turnEvery) {
+		if h.isIdle() {
+			continue
+		}
+		var wanted []string
+		for n := int64(h.up() / slotEvery); len(wanted) < slotsBack; n-- {
+			wanted = append(wanted, fmt.Sprint("slot/", n))
+		}
+		h.member.Claim(wanted...)
+		for _, c := range h.member.Seen(h.now()).Value.Claims {
+			if c.Mine && !ran[c.Key] && slices.Contains(wanted, c.Key) {
+				ran[c.Key] = true
+				h.note(entry{Kind: kindRan, Key: c.Key}, true)
+			}
 		}
 	}
 }

@@ -84,6 +84,7 @@ func (r *run) judge(whole span) {
 	found := map[string][]violation{
 		"writes":   checkWrites(writes),
 		"messages": checkMessages(writes),
+		"slots":    checkSlots(journals),
 		"terms":    checkTerms(held),
 		"ends":     checkEnds(journals, r.w.killedRuns(journals)),
 		"gaps":     checkGaps(held, keys, r.well(whole), 2*time.Duration(fleet.LeaseTime)),
@@ -135,17 +136,23 @@ func (r *run) isWell(at time.Duration) bool {
 // tell says what there was: how much was done, what ended by itself, and how long successions took.
 func (r *run) tell(journals []entry, writes []write, held []term) {
 	t := r.w.t
-	results := map[string]int{}
+	results, slots := map[string]int{}, 0
 	for _, e := range journals {
-		if e.Kind == kindEnded {
+		switch e.Kind {
+		case kindEnded:
 			results[e.Status]++
+		case kindRan:
+			slots++
 		}
+	}
+	if slots == 0 {
+		t.Error("no slot was run at all")
 	}
 	played := map[string]int{}
 	for _, f := range r.faults {
 		played[f.Kind]++
 	}
-	t.Logf("faults %v; %d writes, %d terms, results %v", played, len(writes), len(held), results)
+	t.Logf("faults %v; %d writes, %d terms, %d slots, results %v", played, len(writes), len(held), slots, results)
 	for _, e := range r.w.ended() {
 		t.Logf("%s ended by itself at %v (%s): around %q", e.Name, e.At, e.How, r.at(e.At))
 	}
