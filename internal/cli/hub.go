@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -21,6 +22,7 @@ func (a *app) hubCommands() []*cobra.Command {
 			return filepath.Join(conf.Home, "custos-hub"), err
 		},
 		Joined: func() (string, error) { conf, err := a.config(); return conf.HubDir(), err },
+		Agent:  a.agentThatAsks,
 		Now:    time.Now, In: os.Stdin, Show: a.showLines, Doing: func(what string) func() { return a.progress(what).end },
 	})
 	for _, c := range list {
@@ -29,6 +31,17 @@ func (a *app) hubCommands() []*cobra.Command {
 		}
 	}
 	return list
+}
+
+// agentThatAsks is the agent that runs this command; "" where none is seen to.
+func (a *app) agentThatAsks(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, asksWhoWithin)
+	defer cancel()
+	who, err := put(ctx, a.quiet(), asksWhoWithin, func(ctx context.Context, c *api.Client) (api.Caller, error) { return c.Caller(ctx) })
+	if err != nil || who.Person {
+		return ""
+	}
+	return cmp.Or(who.Agent, "without a name ("+flat(who.Why)+")")
 }
 
 func (a *app) hubStatus() *cobra.Command {

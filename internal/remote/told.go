@@ -65,7 +65,9 @@ func (w *Watch) ofHub() (out []*watched) {
 
 // hubPause is the pause before the next question for all hosts, of which the last one took so long: a fifth of the
 // time at most is spent on asking, however many there are, and it is asked twice a minute at least.
-func hubPause(every, took time.Duration) time.Duration { return max(every, min(4*took, 30*time.Second)) }
+func hubPause(every, took time.Duration) time.Duration {
+	return max(every, min(4*took, 30*time.Second))
+}
 
 // hubWithin is how long all that hosts of the hub tell may take to come: the daemon waits some seconds for
 // the first of it.

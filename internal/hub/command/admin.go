@@ -68,6 +68,9 @@ name, which is revoked then.`,
 
 func (s Surroundings) invite(ctx context.Context, at func() (string, error), q protocol.Invite) error {
 	var a protocol.Invited
+	if err := s.byPerson(ctx, "invite host "+q.Host); err != nil {
+		return err
+	}
 	if _, err := s.reach(ctx, at, protocol.InviteSubject, q, &a); err != nil {
 		return err
 	}
@@ -101,6 +104,9 @@ the name by now that one goes on.`,
 
 func (s Surroundings) revoke(ctx context.Context, at func() (string, error), q protocol.Revoke) error {
 	var a protocol.Revoked
+	if err := s.byPerson(ctx, "revoke host "+q.Host); err != nil {
+		return err
+	}
 	f, err := s.reach(ctx, at, protocol.RevokeSubject, q, &a)
 	if err != nil {
 		return err

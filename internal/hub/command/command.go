@@ -3,6 +3,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"io"
 	"time"
@@ -21,12 +22,23 @@ type Surroundings struct {
 	Hub func() (string, error)
 	// Joined is the folder in which is kept which hub this host has joined.
 	Joined func() (string, error)
-	Now    func() time.Time
-	In     io.Reader // of custos join -
+	// Agent is the agent that runs the command, where one is seen to; "": none is.
+	Agent func(context.Context) string
+	Now   func() time.Time
+	In    io.Reader // of custos join -
 	// Show prints a value as JSON, where --json is given, or the lines and what may be typed next.
 	Show func(v any, lines []string, next []api.Hint) error
 	// Doing says what is waited for, until what it returns is called.
 	Doing func(what string) func()
+}
+
+// byPerson refuses what an agent is seen to ask for: who is let into a hub, and who not, is for people. Where it cannot
+// be seen who asks it is done: to revoke must work when all else does not.
+func (s Surroundings) byPerson(ctx context.Context, do string) error {
+	if agent := s.Agent(ctx); agent != "" {
+		return &api.Error{Kind: api.Forbidden, Message: "cannot " + do + ": agent " + agent + " asks, and that is for people"}
+	}
+	return nil
 }
 
 // New makes the commands hub and join.

@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -38,7 +39,10 @@ func (s typed) text() string {
 }
 
 // place is a machine on which commands are typed: the folder of a hub, and of what was joined.
-type place struct{ hub, joined string }
+type place struct {
+	hub, joined string
+	agent       string // that types
+}
 
 // run types a command.
 func (p place) run(t *testing.T, in string, args ...string) (shown typed, err error) {
@@ -47,6 +51,7 @@ func (p place) run(t *testing.T, in string, args ...string) (shown typed, err er
 	root.AddCommand(command.New(command.Surroundings{
 		Hub:    func() (string, error) { return p.hub, nil },
 		Joined: func() (string, error) { return p.joined, nil },
+		Agent:  func(context.Context) string { return p.agent },
 		Now:    time.Now,
 		In:     strings.NewReader(in),
 		Show: func(v any, lines []string, next []api.Hint) error {
@@ -101,6 +106,11 @@ func TestCommands(t *testing.T) {
 	c := hubtest.Start(t, 1)
 	admin := place{hub: c.Dirs[0]}
 	host := place{joined: filepath.Join(t.TempDir(), "hub")}
+	byAgent, hostByAgent := admin, host
+	byAgent.agent, hostByAgent.agent = "builder", "builder"
+	byAgent.fails(t, api.Forbidden, "agent builder asks", "", "hub", "invite", "build-1")
+	byAgent.fails(t, api.Forbidden, "agent builder asks", "", "hub", "revoke", "build-1")
+	hostByAgent.fails(t, api.Forbidden, "agent builder asks", "", "join", "hello")
 	admin.must(t, []string{"No host has joined.", "NEXT custos hub invite HOST"}, "hub", "hosts")
 	first := token(t, admin.must(t, []string{"Host build-1 may join once", "NEXT custos join -"}, "hub", "invite", "build-1", "--for", "10m"))
 	host.fails(t, api.BadInput, "this is no token", "", "join", "hello")

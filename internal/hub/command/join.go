@@ -43,6 +43,9 @@ from the standard input: on the command line others of this machine can see it w
 }
 
 func (s Surroundings) join(ctx context.Context, text string, replace bool) error {
+	if err := s.byPerson(ctx, "join a hub"); err != nil {
+		return err
+	}
 	token, err := s.token(text)
 	if err != nil {
 		return &api.Error{Kind: api.BadInput, Message: err.Error(), Hint: "custos hub invite HOST"}
