@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// tellApart is between two tellings of what this host shows of itself, however often it changes.
-	tellApart = 2 * time.Second
+	// tellApart is between two tellings of what this host shows of itself, however often it changes; where a look at
+	// itself takes long it is that many times as long as the look, and mostApart at most.
+	tellApart, tellSlower, mostApart = 2 * time.Second, 500, 15 * time.Second
 	// tellLatest is after which it is told anew though nobody said that it has changed.
 	tellLatest = time.Minute
 	// wholeWithin is how long who looks waits for all that hosts have told.
@@ -33,7 +34,7 @@ func (m *Member) Stir() {
 func (k *link) tell(ctx context.Context, p *rows.Publisher) {
 	var t looks.Teller
 	for ctx.Err() == nil {
-		at := k.m.o.Now().Wall
+		at, began := k.m.o.Now().Wall, time.Now()
 		told, err := k.m.o.Tell(ctx)
 		all, wrong := t.Rows(told, at)
 		if err != nil {
@@ -44,7 +45,7 @@ func (k *link) tell(ctx context.Context, p *rows.Publisher) {
 		} else if ctx.Err() == nil {
 			p.Set(all)
 		}
-		rest(ctx, tellApart)
+		rest(ctx, min(max(tellApart, tellSlower*time.Since(began)), mostApart))
 		late := time.NewTimer(tellLatest)
 		select {
 		case <-ctx.Done():
