@@ -439,4 +439,11 @@ func TestWhatAHostShows(t *testing.T) {
 	eventually(t, "it is silent", shows("unknown"))
 	hub.Stop(0)
 	eventually(t, "the hub is gone", func() bool { h := box2(); return h.IsSilent() && strings.Contains(h.Why, "the hub is not reached") })
+	idleOne, err := Open(a.o) // as after a start while the hub is away
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := idleOne.Looks(t.Context(), 0).Hosts; len(all) != 1 || all[0].Name != "box2" || !all[0].IsSilent() || all[0].Why != "not connected yet" {
+		t.Errorf("before it is connected: %+v", all)
+	}
 }

@@ -2,6 +2,8 @@ package member
 
 import (
 	"context"
+	"encoding/json"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/hub/looks"
+	"custos/internal/hub/protocol"
 	"custos/internal/hub/rows"
 )
 
@@ -64,8 +67,8 @@ type shown struct {
 }
 
 func newShown(ctx context.Context, k *link) (*shown, error) {
-	b, err := rows.NewBoard(k.js, rows.BoardOptions{Now: func() time.Duration { return time.Duration(k.m.o.Now().Up) },
-		Changed: func() { k.m.o.Changed("what other hosts show") }, Log: k.m.o.Log})
+	// Nobody is told that it changes: it is for who looks, and moves nothing that this host does.
+	b, err := rows.NewBoard(k.js, rows.BoardOptions{Now: func() time.Duration { return time.Duration(k.m.o.Now().Up) }, Log: k.m.o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +97,14 @@ func (m *Member) Looks(ctx context.Context, since int64) api.HubLooks {
 	return k.shown.read.Looks(k.names(), s, m.o.Now().Wall, since)
 }
 
-// unseen are the other hosts where this one is at no hub now.
+// unseen are the other hosts, by the names that were kept, where this one is at no hub now.
 func (m *Member) unseen(cut string) (out api.HubLooks) {
 	out.Hosts = []api.HostLook{}
-	for _, name := range slices.Sorted(slices.Values(m.Names())) {
+	var kept protocol.Names
+	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &kept) != nil {
+		return out
+	}
+	for _, name := range slices.Sorted(slices.Values(kept.Hosts)) {
 		out.Hosts = append(out.Hosts, api.HostLook{HostSeen: api.HostSeen{Name: name, Status: "unknown", Why: cut}})
 	}
 	return out
