@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"custos/internal/hub/protocol"
+	"custos/internal/hub/rows"
 )
 
 const (
@@ -35,7 +36,7 @@ const (
 func buckets() []jetstream.KeyValueConfig {
 	return []jetstream.KeyValueConfig{
 		{Bucket: protocol.Leases, Description: "who may do a thing now", TTL: keepLeases, LimitMarkerTTL: markerFor},
-		{Bucket: protocol.Fleet, Description: "a copy of what hosts tell", Storage: jetstream.MemoryStorage},
+		rows.Config(1),
 		{Bucket: protocol.Hosts, Description: "who has joined"},
 		{Bucket: protocol.Invites, Description: "who may join"},
 	}
@@ -70,7 +71,7 @@ func (h *Hub) makeClaims(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, makeWithin)
 	defer cancel()
 	c := claims(h.folder.Replicas(), h.folder.Limits.Claims)
-	if is, err := h.isMade(ctx, c.Name, c.Replicas, c.MaxBytes); is || err != nil {
+	if is, err := h.isMade(ctx, c.Name, c.Replicas, c.MaxBytes, 0); is || err != nil {
 		return err
 	}
 	_, err := h.js.CreateOrUpdateStream(ctx, c)
@@ -79,18 +80,22 @@ func (h *Hub) makeClaims(ctx context.Context) error {
 
 // isMade says whether a stream is there, as it is to be. What is there already is only read: a change waits for
 // nodes that come back.
-func (h *Hub) isMade(ctx context.Context, stream string, replicas int, most int64) (bool, error) {
+func (h *Hub) isMade(ctx context.Context, stream string, replicas int, most int64, marker time.Duration) (bool, error) {
 	s, err := h.js.Stream(ctx, stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return false, nil
 	}
-	return err == nil && s.CachedInfo().Config.Replicas == replicas && s.CachedInfo().Config.MaxBytes == most, err
+	if err != nil {
+		return false, err
+	}
+	c := s.CachedInfo().Config
+	return c.Replicas == replicas && c.MaxBytes == most && c.SubjectDeleteMarkerTTL == marker, nil
 }
 
 func (h *Hub) makeBucket(ctx context.Context, c jetstream.KeyValueConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, makeWithin)
 	defer cancel()
-	if is, err := h.isMade(ctx, protocol.Stream(c.Bucket), c.Replicas, c.MaxBytes); is || err != nil {
+	if is, err := h.isMade(ctx, protocol.Stream(c.Bucket), c.Replicas, c.MaxBytes, c.LimitMarkerTTL); is || err != nil {
 		return err
 	}
 	_, err := h.js.CreateOrUpdateKeyValue(ctx, c)

@@ -282,20 +282,20 @@ func full(t *testing.T, c *hubtest.Cluster) {
 		t.Fatal(err)
 	}
 	var refused error
-	for i := 0; i < 20 && refused == nil; i++ {
-		_, refused = kv.Put(t.Context(), "a.x"+strings.Repeat("x", i), make([]byte, 512<<10))
+	for i := 0; i < 100 && refused == nil; i++ {
+		_, refused = kv.Put(t.Context(), "a.x"+strings.Repeat("x", i), make([]byte, 60<<10))
 	}
 	if refused == nil || !strings.Contains(refused.Error(), "maximum bytes exceeded") {
 		t.Errorf("it is not full: %v", refused)
 	}
-	if err := put(t.Context(), b, "b.new", make([]byte, 512<<10)); err == nil {
+	if err := put(t.Context(), b, "b.new", make([]byte, 60<<10)); err == nil {
 		t.Error("another may write")
 	}
 	if e, err := hubtest.Bucket(t, b.Conn, protocol.Fleet).Get(t.Context(), "b.kept"); err != nil || string(e.Value()) != "kept" {
 		t.Errorf("what it has is lost: %v", err)
 	}
 	c.Revoke(t, "a")
-	if err := put(t.Context(), b, "b.new", make([]byte, 512<<10)); err != nil {
+	if err := put(t.Context(), b, "b.new", make([]byte, 60<<10)); err != nil {
 		t.Errorf("there is no room though the host is revoked: %v", err)
 	}
 	if err := b.Publish("$KV.custos_fleet.b.large", make([]byte, protocol.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {

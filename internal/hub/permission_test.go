@@ -200,9 +200,9 @@ func put(ctx context.Context, h *host, key string, value []byte) error {
 // watchMuch reads more than the 2 MiB that are sent without being told that they were taken
 // (nats-server v2.15.2, consumer.go, JsFlowControlMaxPending/16).
 func watchMuch(ctx context.Context, a, b *host) error {
-	const rows = 12
+	const rows = 102
 	for i := range rows {
-		if err := put(ctx, b, fmt.Sprintf("b.much.%d", i), make([]byte, 512<<10)); err != nil {
+		if err := put(ctx, b, fmt.Sprintf("b.much.%d", i), make([]byte, 60<<10)); err != nil {
 			return err
 		}
 	}

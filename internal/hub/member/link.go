@@ -67,7 +67,7 @@ func (m *Member) newLink(nc *natsclient.Conn) (k *link, err error) {
 	if k.asker, err = ask.NewAsker(nc, m.me.Host, ask.AskerOptions{Sign: k.seal.sign}); err != nil {
 		return nil, err
 	}
-	k.board, err = rows.NewBoard(k.js, rows.BoardOptions{Now: func() time.Duration { return time.Duration(m.o.Now().Up) },
+	k.board, err = rows.NewBoard(k.js, rows.BoardOptions{Own: m.me.Host, Now: func() time.Duration { return time.Duration(m.o.Now().Up) },
 		Changed: func() { m.o.Changed("another host") }, Log: m.o.Log})
 	return k, err
 }
@@ -198,7 +198,7 @@ func peer(h rows.Host) fleet.Peer {
 	case h.Run == "":
 		p.Silent = fleet.Unknown[fleet.Duration]("it was never heard")
 	case h.Silent:
-		p.Silent = fleet.Known(fleet.Duration(h.Age.Truncate(time.Second)))
+		p.Silent = fleet.Known(fleet.Duration(h.Missed.Truncate(time.Second)))
 	}
 	return p
 }

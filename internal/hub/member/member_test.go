@@ -402,6 +402,9 @@ func TestWhatAHostShows(t *testing.T) {
 			if *state.Load() == blind {
 				return looks.Told{}, errors.New("tmux hangs")
 			}
+			if *state.Load() == "gone" {
+				return looks.Told{}, nil
+			}
 			return looks.Told{Look: api.FirstLook{Mode: "auto", Agents: []api.AgentRow{{Name: "builder", State: *state.Load()}}}}, nil
 		}})
 	if err != nil {
@@ -429,6 +432,10 @@ func TestWhatAHostShows(t *testing.T) {
 	state.Store(&idle)
 	b.Stir()
 	eventually(t, "it is idle", shows("idle"))
+	gone := "gone"
+	state.Store(&gone)
+	b.Stir()
+	eventually(t, "it is gone", func() bool { h := box2(); return h.Status == "ok" && len(h.Look.Agents) == 0 })
 	state.Store(&blind)
 	b.Stir()
 	eventually(t, "it cannot look", func() bool { h := box2(); return h.IsSilent() && strings.Contains(h.Why, "tmux hangs") })

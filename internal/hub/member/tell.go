@@ -68,7 +68,7 @@ type shown struct {
 
 func newShown(ctx context.Context, k *link) (*shown, error) {
 	// Nobody is told that it changes: it is for who looks, and moves nothing that this host does.
-	b, err := rows.NewBoard(k.js, rows.BoardOptions{Now: func() time.Duration { return time.Duration(k.m.o.Now().Up) }, Log: k.m.o.Log})
+	b, err := rows.NewBoard(k.js, rows.BoardOptions{Own: k.m.me.Host, Now: func() time.Duration { return time.Duration(k.m.o.Now().Up) }, Log: k.m.o.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,10 @@ type BoardOptions struct {
 	// Changed is called when something is otherwise than before; what changes while it runs or shortly after
 	// is one change more. Nil: nobody is told.
 	Changed func()
-	Log     *slog.Logger // nil: nothing is logged
+	// Own is a host that tells each beat: while nothing of it comes the hub tells nothing, and nobody is silent. "": there is
+	// none, and who is not heard is silent.
+	Own string
+	Log *slog.Logger // nil: nothing is logged
 }
 
 // Board holds what all hosts tell. It is safe for concurrent use.
@@ -40,6 +43,8 @@ type Board struct {
 	whole bool   // all that is in the bucket has come
 	blind string // why nothing is told now
 	dirty bool
+	told  time.Duration // when something of Own came last
+	again time.Duration // and since when it comes without a gap
 }
 
 // NewBoard holds nothing yet.
@@ -76,9 +81,26 @@ func (b *Board) Snapshot() Snapshot {
 	defer b.mu.Unlock()
 	out := Snapshot{Hosts: make([]Host, 0, len(b.hosts)), Whole: b.whole, Blind: b.blind}
 	for _, name := range slices.Sorted(maps.Keys(b.hosts)) {
-		out.Hosts = append(out.Hosts, b.hosts[name].value(name, now))
+		out.Hosts = append(out.Hosts, b.hosts[name].value(name, now, b.again))
+	}
+	if out.Blind == "" && b.isDeaf(now) {
+		out.Blind = "nothing has come from the hub for " + (now - b.told).Truncate(time.Second).String()
 	}
 	return out
+}
+
+// isDeaf says whether the hub tells nothing, as this host's own beats do not come back.
+func (b *Board) isDeaf(now time.Duration) bool { return b.Own != "" && now-b.told >= deaf }
+
+// hears notes that something of a host has come.
+func (b *Board) hears(name string, now time.Duration) {
+	if name != b.Own {
+		return
+	}
+	if b.isDeaf(now) {
+		b.again = now
+	}
+	b.told = now
 }
 
 // apply takes one entry into hosts; at is when it was written, by the board's clock.
@@ -112,6 +134,7 @@ func (b *Board) update(e jetstream.KeyValueEntry) {
 	defer b.mu.Unlock()
 	name, key, _ := strings.Cut(e.Key(), ".")
 	run := b.run(name)
+	b.hears(name, now)
 	apply(b.hosts, e, now)
 	b.dirty = b.dirty || key != headKey || run != b.run(name) // that a head came changes nothing by itself
 }
@@ -126,8 +149,12 @@ func (b *Board) run(name string) string {
 
 // replace takes what was in the bucket in the place of all that was known.
 func (b *Board) replace(hosts map[string]*hostState) {
+	now := b.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.Own != "" {
+		b.told, b.again = now, now // of what was told before it is not known how the hub was then
+	}
 	b.hosts, b.whole, b.blind, b.dirty = hosts, true, "", true
 }
 
@@ -153,7 +180,7 @@ func (b *Board) hasChanged() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range b.hosts {
-		if is := [2]bool{h.isSilent(now), h.isDoubled(now)}; is != h.was {
+		if is := [2]bool{h.isSilent(now, b.again), h.isDoubled(now)}; is != h.was {
 			h.was, b.dirty = is, true
 		}
 	}

@@ -8,11 +8,13 @@ import (
 // Host is what one host tells, as a value: its rows are not to be changed.
 type Host struct {
 	Name string
-	Run  string            // of the daemon that told last; "" before a head has come
-	Said time.Time         // when it told that, by its own clock: for show
-	Age  time.Duration     // how long ago a head came last; 0 before one has come
-	Rows map[string][]byte // by KIND.ID
-	Cut  []byte            // which rows are not told, a Cut as JSON; nil: all are told
+	Run  string        // of the daemon that told last; "" before a head has come
+	Said time.Time     // when it told that, by its own clock: for show
+	Age  time.Duration // how long ago a head came last; 0 before one has come
+	// Missed is for how much of that the hub was telling: what is missed while it does not is no silence of a host.
+	Missed time.Duration
+	Rows   map[string][]byte // by KIND.ID
+	Cut    []byte            // which rows are not told, a Cut as JSON; nil: all are told
 	// Silent: no head has come for 15 s, or none at all.
 	Silent bool
 	// Doubled: two daemons tell under this name at once, as of a machine that was cloned.
@@ -113,16 +115,20 @@ func (h *hostState) isAnother(next head, at time.Duration) bool {
 
 func (h *hostState) isEmpty() bool { return !h.hasRun && len(h.rows) == 0 && h.cut == nil }
 
-func (h *hostState) isSilent(now time.Duration) bool { return !h.hasRun || now-h.heard >= silent }
+// isSilent says whether no head has come for too long, of the time since which the hub tells.
+func (h *hostState) isSilent(now, since time.Duration) bool {
+	return !h.hasRun || now-max(h.heard, since) >= silent
+}
 
 func (h *hostState) isDoubled(now time.Duration) bool { return h.isTwo && now-h.twice < silent }
 
 // value is what is known now.
-func (h *hostState) value(name string, now time.Duration) Host {
+func (h *hostState) value(name string, now, since time.Duration) Host {
 	h.lent = true
-	out := Host{Name: name, Rows: h.rows, Cut: h.cut, Silent: h.isSilent(now), Doubled: h.isDoubled(now), Odd: h.odd}
+	out := Host{Name: name, Rows: h.rows, Cut: h.cut, Silent: h.isSilent(now, since), Doubled: h.isDoubled(now), Odd: h.odd}
 	if h.hasRun {
 		out.Run, out.Said, out.Age = h.head.Run, h.head.At, max(0, now-h.heard)
+		out.Missed = max(0, now-max(h.heard, since))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,57 @@ func TestWhatIsTooMuchIsSaid(t *testing.T) {
 	}
 }
 
+// TestAHubThatTellsNothing: while this host's own beats do not come back nobody is silent, and what they missed then
+// does not count; who stays away when they come again is.
+func TestAHubThatTellsNothing(t *testing.T) {
+	var now time.Duration
+	b, err := NewBoard(nil, BoardOptions{Own: "me", Now: func() time.Duration { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beat := func(name string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.hears(name, now)
+		if b.hosts[name] == nil {
+			b.hosts[name] = newHost()
+		}
+		b.hosts[name].beats(fmt.Appendf(nil, `{"v":1,"run":"r","seq":%d}`, now), now)
+	}
+	b.replace(map[string]*hostState{})
+	is := func(blind bool, silent ...string) {
+		t.Helper()
+		s, got := b.Snapshot(), []string{}
+		for _, h := range s.Hosts {
+			if h.Silent {
+				got = append(got, h.Name)
+			}
+		}
+		if (s.Blind != "") != blind || !blind && !slices.Equal(got, silent) {
+			t.Errorf("at %s: blind %q, silent %v; want %v, %v", now, s.Blind, got, blind, silent)
+		}
+	}
+	for ; now <= 60*time.Second; now += 5 * time.Second {
+		beat("me")
+		beat("here")
+		if now <= 20*time.Second {
+			beat("gone")
+		}
+	}
+	is(false, "gone")
+	now += 60 * time.Second // the hub is stopped
+	is(true)
+	beat("me")
+	is(false)
+	now += 10 * time.Second
+	beat("me")
+	beat("here")
+	is(false)
+	now += 5 * time.Second
+	beat("me")
+	is(false, "gone")
+}
+
 // TestAHostThatTellsTooManyBytes: what is beyond them is told of by its count, and nobody keeps more.
 func TestAHostThatTellsTooManyBytes(t *testing.T) {
 	all := map[string][]byte{}
@@ -213,7 +265,7 @@ func TestTwoOfOneName(t *testing.T) {
 		for _, x := range c.heads {
 			h.beats(told(x.run, x.seq), x.at)
 		}
-		if got := h.value("h", c.now); got.Doubled != c.want || got.Silent {
+		if got := h.value("h", c.now, 0); got.Doubled != c.want || got.Silent {
 			t.Errorf("%s: doubled %v, silent %v", name, got.Doubled, got.Silent)
 		}
 	}
@@ -231,7 +283,7 @@ func TestAHostTellsNoMoreThanItMay(t *testing.T) {
 	for _, bad := range []string{"", "{", "7", `{"v":1}`, `{"v":0,"run":"a"}`, `{"v":1,"run":"` + strings.Repeat("a", 65) + `"}`, `{"v":1,"run":"a","x":"` + strings.Repeat("a", mostHead) + `"}`} {
 		h.beats([]byte(bad), 0)
 	}
-	got := h.value("h", 0)
+	got := h.value("h", 0, 0)
 	if len(got.Rows) != mostRows || got.Rows["a.large"] != nil || got.Odd != 19 || string(got.Rows["a.0"]) != "y" || !got.Silent || got.Run != "" {
 		t.Errorf("%d rows, %d odd, silent %v", len(got.Rows), got.Odd, got.Silent)
 	}
@@ -241,14 +293,14 @@ func TestAHostTellsNoMoreThanItMay(t *testing.T) {
 func TestASnapshotIsAValue(t *testing.T) {
 	h := newHost()
 	h.put("a.1", []byte("1"))
-	before := h.value("h", 0)
+	before := h.value("h", 0, 0)
 	h.put("a.1", []byte("2"))
 	h.put("a.2", []byte("2"))
 	h.remove("a.1")
 	if string(before.Rows["a.1"]) != "1" || len(before.Rows) != 1 {
 		t.Errorf("what was shown is now %q", before.Rows)
 	}
-	if after := h.value("h", 0); len(after.Rows) != 1 || after.Rows["a.2"] == nil {
+	if after := h.value("h", 0, 0); len(after.Rows) != 1 || after.Rows["a.2"] == nil {
 		t.Errorf("it is %q", after.Rows)
 	}
 }
