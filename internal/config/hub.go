@@ -1,11 +1,15 @@
 package config
 
-import "path/filepath"
+import (
+	"crypto/sha256"
+	"path/filepath"
+)
 
 // What lies in the state folder of a host that has joined a hub.
 const (
 	hubFolder = "hub"
 	hubFile   = "hub.json"
+	credsFile = "hub.creds"
 	hostsFile = "hosts.json"
 )
 
@@ -21,12 +25,15 @@ func (c Config) HubDir() string { return filepath.Join(c.StateDir, hubFolder) }
 // HubHosts is the file in which the daemon keeps the names of the other hosts of the hub.
 func (c Config) HubHosts() string { return filepath.Join(c.HubDir(), hostsFile) }
 
-// Joined is what lies there, as one text; nil where no hub was joined. Nothing of it is a secret. The names of
+// Joined is what lies there, and by which key, as one text; nil where no hub was joined. Nothing of it is a secret. The names of
 // the other hosts are none of it: a daemon begins anew for another hub, and not for another host of it.
 func Joined(stateDir string) []byte {
 	joined, err := ReadFile(filepath.Join(stateDir, hubFolder, hubFile), mostJoined)
 	if err != nil {
 		return nil
 	}
-	return append([]byte{0}, joined...)
+	// By which key is told by a sum: of the key itself nothing is kept.
+	creds, _ := ReadFile(filepath.Join(stateDir, hubFolder, credsFile), mostJoined) // that it cannot be read is said by who needs it
+	sum := sha256.Sum256(creds)
+	return append(append([]byte{0}, joined...), sum[:]...)
 }

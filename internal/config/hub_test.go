@@ -32,6 +32,10 @@ func TestJoined(t *testing.T) {
 	if one == nil || !bytes.Equal(Joined(c.StateDir), one) {
 		t.Error("another host is another hub")
 	}
+	write(filepath.Join(c.HubDir(), "hub.creds"), "another key")
+	if anew := Joined(c.StateDir); bytes.Equal(anew, one) || bytes.Contains(anew, []byte("another key")) {
+		t.Errorf("joined anew it is the same, or shows the key: %q", anew)
+	}
 	write(filepath.Join(c.HubDir(), "hub.json"), "other")
 	if bytes.Equal(Joined(c.StateDir), one) {
 		t.Error("another hub is none")

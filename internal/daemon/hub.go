@@ -120,6 +120,13 @@ func (s *system) toldToHosts(ctx context.Context) (looks.Told, error) {
 	return out, nil
 }
 
+// stirHub has other hosts be told what changed here.
+func (s *system) stirHub() {
+	if s.member != nil {
+		s.member.Stir()
+	}
+}
+
 // offers is what this host has for agents that anybody wants to start.
 func (s *system) offers(p *fleet.Pass) api.Offers {
 	h, _ := catalog.ReadHub(s.cfg) // it was read before

@@ -292,7 +292,7 @@ func TestAHostIsSeenFromAnother(t *testing.T) {
 	_ = a.up.Process.Kill()
 	_ = a.up.Wait()
 	await(t, func() string { return ps + b.said.String() }, shows("host box1 is silent"))
-	if out, code := b.says("spawn", "later", "--host", "any", "--label", "gpu", "--dir", dir); code != 3 || !strings.Contains(out, "box1 is silent") {
+	if out, code := b.says("spawn", "later", "--host", "any", "--label", "gpu", "--dir", dir); code != 3 || !strings.Contains(out, "box1 is not known now: it tells nothing any more") {
 		t.Errorf("where the one that fits is silent: %d: %s", code, out)
 	}
 	if strings.Contains(ps, "idle") {

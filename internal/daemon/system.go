@@ -168,7 +168,11 @@ func (s *system) registered(ctx context.Context) ([]fleet.Registration, error) {
 
 // wake and done close the circle from the board and the actor to the loop,
 // which is made after them.
-func (s *system) wake(reason string) { s.loop.Wake(reason); s.changes.Note() }
+func (s *system) wake(reason string) {
+	s.loop.Wake(reason)
+	s.changes.Note()
+	s.stirHub()
+}
 func (s *system) done(r fleet.Result) {
 	s.gauges.meter.Ended(r)
 	if r.Registration != nil {

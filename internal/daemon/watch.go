@@ -51,9 +51,7 @@ func (s *system) follow(snap fleet.Snapshot) {
 	s.gauges.pass(snap.At, s.world.Now())
 	s.pulse.passed(snap.Patrol > 0, s.world.Now())
 	s.changes.Note()
-	if s.member != nil {
-		s.member.Stir()
-	}
+	s.stirHub()
 	if snap.Agents.Usable() {
 		s.conversed.pass(snap.Agents.Value)
 	}

@@ -26,7 +26,12 @@ func Place(hosts []api.HostLook, labels []string) (fit []string, whyNot []string
 	return fit, whyNot
 }
 
-func load(o api.Offers) float64 { return float64(o.Agents) / float64(max(1, o.CPUs)) }
+// mostCPUs is how many processors of a host count: none has more, whatever it says.
+const mostCPUs = 1024
+
+func load(o api.Offers) float64 {
+	return float64(max(0, o.Agents)) / float64(min(max(1, o.CPUs), mostCPUs))
+}
 
 // unfit is why an agent cannot be started on a host; "" where it can.
 func unfit(h api.HostLook, labels []string) string {
@@ -38,7 +43,7 @@ func unfit(h api.HostLook, labels []string) string {
 	}
 	switch {
 	case h.Status != "ok":
-		return "is silent"
+		return "is not known now: " + cmp.Or(h.Why, "it is being asked")
 	case len(lacks) > 0:
 		return "lacks the label " + strings.Join(lacks, ", ")
 	case h.Offers.Frozen:

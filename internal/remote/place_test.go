@@ -32,7 +32,7 @@ func TestPlace(t *testing.T) {
 	if want := []string{"also", "idle", "busy"}; !slices.Equal(fit, want) {
 		t.Errorf("%v, want %v", fit, want)
 	}
-	for _, want := range []string{"full has room for no more agents: 5 run, 5 at most", "shut lets nobody order", "ice is frozen", "gone is silent", "new is silent", "plain lacks the label gpu"} {
+	for _, want := range []string{"full has room for no more agents: 5 run, 5 at most", "shut lets nobody order", "ice is frozen", "gone is not known now", "new is not known now: it is being asked", "plain lacks the label gpu"} {
 		if !slices.ContainsFunc(not, func(s string) bool { return strings.HasPrefix(s, want) }) {
 			t.Errorf("%q is not said: %q", want, not)
 		}

@@ -43,6 +43,11 @@ func Offers(p *fleet.Pass, labels []string, acts bool) api.Offers {
 			out.Agents++
 		}
 	}
+	for _, o := range p.Past.Orders {
+		if o.Do == fleet.OrderSpawn && !o.IsOver() {
+			out.Agents++ // it will run
+		}
+	}
 	return out
 }
 

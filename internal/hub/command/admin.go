@@ -77,7 +77,7 @@ func (s Surroundings) invite(ctx context.Context, at func() (string, error), q p
 	if a.Kind != "" {
 		return refusal(a.Refused)
 	}
-	lines := []string{fmt.Sprintf("Host %s may join once, until %s, with this token:", q.Host, a.Expires.Local().Format("2006-01-02 15:04:05 MST")), a.Token}
+	lines := []string{fmt.Sprintf(inviteBegins+"%s may join once, until %s, with this token:", q.Host, a.Expires.Local().Format("2006-01-02 15:04:05 MST")), a.Token}
 	return s.Show(a, lines, []api.Hint{{Command: "custos join -", What: "on host " + q.Host + ", and give it the token"}})
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,9 @@ type joined struct {
 
 // mostToken bytes are read of a token.
 const mostToken = 64 << 10
+
+// inviteBegins is how what custos hub invite prints begins, in the line before the token.
+const inviteBegins = "Host "
 
 func (s Surroundings) joinCommand() *cobra.Command {
 	var replace bool
@@ -73,13 +77,26 @@ func (s Surroundings) join(ctx context.Context, text string, replace bool) error
 // token reads the token that was typed, or is given.
 func (s Surroundings) token(text string) (credential.Token, error) {
 	if text == "-" {
-		line, err := bufio.NewReader(io.LimitReader(s.In, mostToken)).ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		all, err := s.tokenOf()
+		if err != nil {
 			return credential.Token{}, fmt.Errorf("cannot read the token: %w", err)
 		}
-		text = line
+		text = all
 	}
 	return credential.ReadToken(text)
+}
+
+// tokenOf reads the line of a token, without the one that custos hub invite prints before it.
+func (s Surroundings) tokenOf() (string, error) {
+	in := bufio.NewReader(io.LimitReader(s.In, mostToken))
+	line, err := in.ReadString('\n')
+	if strings.HasPrefix(line, inviteBegins) && err == nil {
+		line, err = in.ReadString('\n')
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return line, err
 }
 
 // mayJoin says whether this host has joined no hub, and can keep that it has: a token is used up

@@ -112,6 +112,7 @@ func newRun() string {
 func (m *Member) Run(ctx context.Context) error {
 	at, run, err := m.open()
 	if err != nil {
+		m.reached(fleet.Line(fleet.Redact(err.Error()), 400))
 		return err
 	}
 	known, err := m.o.Epochs(ctx)

@@ -18,7 +18,7 @@ import (
 const (
 	// tellApart is between two tellings of what this host shows of itself, however often it changes; where a look at
 	// itself takes long it is that many times as long as the look, and mostApart at most.
-	tellApart, tellSlower, mostApart = 2 * time.Second, 500, 15 * time.Second
+	tellApart, tellSlower, mostApart = 2 * time.Second, 500, 5 * time.Second
 	// tellLatest is after which it is told anew though nobody said that it has changed.
 	tellLatest = time.Minute
 	// wholeWithin is how long who looks waits for all that hosts have told.

@@ -68,8 +68,14 @@ func CheckHost(name string) error {
 	if !hostName.MatchString(name) {
 		return errors.New("the name of a host has 1 to 63 letters, digits, - and _, and begins with a letter or digit")
 	}
+	if name == AnyHost {
+		return errors.New("no host is called any: that is whichever fits")
+	}
 	return nil
 }
+
+// AnyHost is no name of a host: it has one be chosen.
+const AnyHost = "any"
 
 // Host is a row of the bucket custos_hosts, under the name of the host.
 type Host struct {

@@ -54,8 +54,8 @@ type Store struct {
 	o    Options
 }
 
-// Open opens the file of the leases, and makes it, and its folder, where there is none: for our user
-// alone. What is there and is no file of leases is an error, and stays as it is.
+// Open opens the file of the leases, and makes it where there is none: for our user alone. Its folder has to
+// be there: where what is shared is not mounted, one that is made would be shared with nobody. What is there and is no file of leases is an error, and stays as it is.
 func Open(path string, o Options) (*Store, error) {
 	if o.Clock().Boot == "" {
 		return nil, fmt.Errorf("cannot keep leases in %s: it is not known which boot of the kernel this is", path)
@@ -107,8 +107,8 @@ func dsn(path string, busy time.Duration, pragmas ...string) string {
 // file of that name is ever opened here: to close one drops the locks that another Store of this
 // process has on it (fcntl(2), and sqlite.org/howtocorrupt.html, 2.2).
 func makeFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+	if _, err := os.Stat(filepath.Dir(path)); err != nil { // made here, it would be in the place of a mount that is missing
+		return fmt.Errorf("its folder is to be there, the same for all who share it: %w", err)
 	}
 	if err := files.Plain(path); err != nil {
 		return err

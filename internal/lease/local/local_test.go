@@ -23,7 +23,7 @@ const testTTL = 2 * time.Second
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "shared", "leases")
+	path := filepath.Join(t.TempDir(), "leases")
 	open := func(t testing.TB, h lease.Holder, clock func() fleet.Instant, ttl time.Duration) lease.Store {
 		s, err := Open(path, Options{TTL: ttl, Me: h, Clock: clock})
 		if err != nil {
@@ -39,13 +39,20 @@ func TestStore(t *testing.T) {
 	leasetest.Run(t, open, leasetest.Options{TTL: testTTL, AtOnce: 4, Corrupt: func(t testing.TB, key string) {
 		write(t, path, "UPDATE leases SET host = '' WHERE key = ?", []byte(key))
 	}})
-	for _, p := range []struct {
-		path string
-		mode os.FileMode
-	}{{path, 0o600}, {filepath.Dir(path), 0o700}} {
-		if info, err := os.Stat(p.path); err != nil || info.Mode().Perm() != p.mode {
-			t.Errorf("%s: %v, %v", p.path, info.Mode(), err)
-		}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestAFolderThatIsMissing is not made: the file would be shared with nobody where a mount is not there.
+func TestAFolderThatIsMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := Open(filepath.Join(dir, "mount", "leases"), Options{TTL: testTTL, Clock: clock(t)}); err == nil || !strings.Contains(err.Error(), "the same for all who share it") {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("it made %v, %v", left, err)
 	}
 }
 
