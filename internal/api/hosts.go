@@ -31,6 +31,7 @@ type HostSeen struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // ok or unknown; of a HostLook pending, too
 	Why    string `json:"why,omitempty"`
+	Cut    string `json:"cut,omitempty"` // why not all of it is shown; empty: all is
 }
 
 // HostLook is what another machine has answered or told last, and since when it is silent. What it
@@ -49,7 +50,6 @@ type HostLook struct {
 	Same    bool      `json:"same,omitempty"`    // only how it was heard is said: all else is as before
 	// Lacks is what it cannot be asked for, as its version has no such thing; empty: nothing.
 	Lacks []string `json:"lacks,omitempty"`
-	Cut   string   `json:"cut,omitempty"` // why not all of it is shown; empty: all is
 }
 
 // HubLooks are the other hosts of a hub, as they tell of themselves.
@@ -119,11 +119,28 @@ func (a AgentRow) Own() string {
 	return strings.TrimPrefix(a.Name, a.Host+"/")
 }
 
+// states are words of which an agent's state is one, and kinds are longer ones; what another machine tells that is
+// none is not shown as it stands.
+var (
+	states = regexp.MustCompile(`^[a-z-]{1,20}$`)
+	kinds  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,40}$`)
+	ranks  = regexp.MustCompile(`^P[0-4]$`)
+)
+
+// wordOr is a word as another machine tells it, where it is one; instead otherwise.
+func wordOr(is *regexp.Regexp, word, instead string) string {
+	if word == "" || is.MatchString(word) {
+		return word
+	}
+	return instead
+}
+
 // AgentsOn are agents as another machine tells of them, by the names that commands of this one take.
 func AgentsOn(host string, list []AgentRow) []AgentRow {
 	out := make([]AgentRow, 0, len(list))
 	for _, g := range list {
 		g.Host, g.Name = host, On(host, g.Name)
+		g.State, g.Kind, g.Owner, g.Source = wordOr(states, g.State, "unknown"), wordOr(kinds, g.Kind, "unknown"), wordOr(states, g.Owner, "unknown"), wordOr(kinds, g.Source, "none")
 		out = append(out, g)
 	}
 	return out
@@ -170,7 +187,7 @@ func (h HostLook) Needs(now time.Time) []Need {
 	out := make([]Need, 0, len(h.Look.NeedsYou))
 	for _, n := range h.Look.NeedsYou {
 		lasted := max(0, h.Look.At.Sub(n.Since))
-		n.Host, n.Command = h.Name, CommandOn(h.Name, n.Command)
+		n.Host, n.Command, n.Priority = h.Name, CommandOn(h.Name, n.Command), wordOr(ranks, n.Priority, "P?")
 		n.Since, n.For = h.asOf().Add(-lasted), age(lasted+now.Sub(h.asOf()))
 		if h.IsSilent() {
 			n.Summary += fmt.Sprintf(" (as it was %s ago: host %s is silent)", age(now.Sub(h.Got)), h.Name)
@@ -186,6 +203,7 @@ func (h HostLook) Needs(now time.Time) []Need {
 func (h HostLook) AlertsOn(now time.Time) []Alert {
 	out := make([]Alert, 0, len(h.Alerts))
 	for _, a := range h.Alerts {
+		a.Priority, a.Status = wordOr(ranks, a.Priority, "P?"), wordOr(states, a.Status, "unknown")
 		a.Host, a.For = h.Name, Longer(a.For, now.Sub(h.asOf()))
 		a.Next = HintsOn(h.Name, a.Next)
 		if h.IsSilent() {

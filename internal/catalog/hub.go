@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 
 	"custos/internal/config"
 )
@@ -65,6 +66,9 @@ func ReadHub(cfg config.Config) (h Hub, err error) {
 	}
 	if h.File, err = cfg.Expand(s.File); err != nil {
 		return h, cfg.Misread("hub", err)
+	}
+	if h.Host != "" && !label.MatchString(h.Host) || strings.Contains(h.Host, "/") {
+		return h, cfg.Misread("hub", fmt.Errorf("host: %q is no name of a host: want letters, digits and . _ -, 64 at most", h.Host))
 	}
 	if h.Host == "" {
 		h.Host, err = os.Hostname()

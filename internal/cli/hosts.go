@@ -26,7 +26,7 @@ var elsewhere = map[string]bool{ // its first argument names something
 // mayGoElsewhere has commands speak of the machine that is named.
 func (a *app) mayGoElsewhere(c *cobra.Command) {
 	if _, may := elsewhere[c.CommandPath()]; may {
-		c.Flags().StringVar(&a.onHost, "host", "", "another machine: the `HOST` of a section [host.HOST] of custos.toml")
+		c.Flags().StringVar(&a.onHost, "host", "", "another machine: the `HOST` of a section [host.HOST] of custos.toml, or of the hub")
 	}
 	if !c.HasParent() {
 		c.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
@@ -51,6 +51,12 @@ func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 	if a.onHost == "" && rest == "" || a.onHost == anyHost && cmd.CommandPath() == "custos spawn" {
 		return nil
 	}
+	if a.isOwn(name) {
+		if rest != "" {
+			args[0] = rest
+		}
+		return nil
+	}
 	h, err := a.hostNamed(name)
 	if err != nil && a.onHost == "" {
 		a.noHost = name
@@ -64,6 +70,12 @@ func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 	}
 	a.host, a.Daemon.Stop = &h, nil // which stops what runs here
 	return nil
+}
+
+// isOwn says whether a name is the one that this host has at a hub.
+func (a *app) isOwn(name string) bool {
+	conf, err := a.config()
+	return err == nil && name != "" && remote.Own(conf) == name
 }
 
 func (a *app) hosts() ([]remote.Host, error) {
@@ -171,11 +183,13 @@ func writeSilent(p *page, hosts []api.HostSeen) {
 	for _, h := range hosts {
 		if h.Status != "ok" {
 			p.text(0, "host "+flat(h.Name)+" is silent, and what its agents do is unknown: "+flat(h.Why))
+		} else if h.Cut != "" {
+			p.text(0, "host "+flat(h.Name)+": not all is shown: "+flat(h.Cut))
 		}
 	}
 }
 
-// isSilent says whether one of the machines was not seen.
+// isSilent says whether one of the machines was not seen, or not all of it.
 func isSilent(hosts []api.HostSeen) bool {
-	return slices.ContainsFunc(hosts, func(h api.HostSeen) bool { return h.Status != "ok" })
+	return slices.ContainsFunc(hosts, func(h api.HostSeen) bool { return h.Status != "ok" || h.Cut != "" })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/daemon"
 	"custos/internal/hub/command"
 )
 
@@ -21,7 +22,7 @@ func (a *app) hubCommands() []*cobra.Command {
 			conf, err := a.config()
 			return filepath.Join(conf.Home, "custos-hub"), err
 		},
-		Joined: func() (string, error) { conf, err := a.config(); return conf.HubDir(), err },
+		Joined: a.hubDir,
 		Agent:  a.agentThatAsks,
 		Now:    time.Now, In: os.Stdin, Show: a.showLines, Doing: func(what string) func() { return a.progress(what).end },
 	})
@@ -31,6 +32,16 @@ func (a *app) hubCommands() []*cobra.Command {
 		}
 	}
 	return list
+}
+
+// hubDir is where it is kept which hub was joined; an error where leases are kept in a file instead: a token would be
+// used up for nothing.
+func (a *app) hubDir() (string, error) {
+	conf, err := a.config()
+	if err == nil && daemon.LeaseFile(conf) != "" {
+		err = usage("cannot join a hub: leases are kept in %s, as [hub] file in custos.toml says: leave that out first", flat(daemon.LeaseFile(conf)))
+	}
+	return conf.HubDir(), err
 }
 
 // agentThatAsks is the agent that runs this command; "" where none is seen to.

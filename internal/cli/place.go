@@ -21,12 +21,14 @@ func (a *app) place(cmd *cobra.Command, o api.OrderRequest, f orderFlags, labels
 		return err
 	}
 	fit, not := remote.Place(list, labels)
+	said := &api.Error{Kind: api.CannotLook, Hint: "custos hub status"}
 	for _, name := range fit {
 		if err := a.turnTo(name, own); err != nil {
 			return err
 		}
 		took, err := a.give(cmd, []api.OrderRequest{o}, f)
 		if isNotTaken(err) {
+			said = &api.Error{Kind: api.ErrorOf(err).Kind}
 			not = append(not, name+": "+api.ErrorOf(err).Message)
 			continue
 		}
@@ -40,7 +42,8 @@ func (a *app) place(cmd *cobra.Command, o api.OrderRequest, f orderFlags, labels
 		return cameToNothing(took)
 	}
 	a.host = nil
-	return &api.Error{Kind: api.CannotLook, Hint: "custos hub status", Message: "cannot spawn " + flat(o.Agent) + " on any host: " + flat(strings.Join(not, "; "))}
+	said.Message = "cannot spawn " + flat(o.Agent) + " on any host: " + flat(strings.Join(not, "; "))
+	return said
 }
 
 // turnTo has what follows be asked of a host of the hub.

@@ -41,7 +41,8 @@ start fails, all of it is taken back. It is started again when it fails, in mode
 observe too, unless --restart says never. Its first prompt is --prompt, else made of
 --task and --spec, with --files; it is sent when the agent is ready.
 
-With --host it is started on another machine, by the Custos there; with --host any on the
+With --host it is started on another machine, by the Custos there, with paths as they are
+there (--dir has no default then); with --host any on the
 host of the hub, this one too, that has the fewest agents for its processors, lets
 people order from elsewhere, and has each --label. One host takes the order; where the
 answer is lost no other is asked.
@@ -96,7 +97,7 @@ func (s *spawnFlags) add(c *cobra.Command) {
 	f.StringVar(&s.Heartbeat, "heartbeat", "", "alert people when for this `DURATION` it has not shown that it is at work, like 10m")
 	f.StringVar(&s.Grace, "grace", "", "the `DURATION` that it may be later than --heartbeat (default: half of it)")
 	f.StringVar(&s.Account, "account", "", "the `ACCOUNT` whose limits it shares")
-	f.StringSliceVar(&s.labels, "label", nil, "with --host any: only on a host that has this `WORD` among labels in [hub]; more of them behind commas")
+	f.StringSliceVar(&s.labels, "label", nil, "with --host any: only on a host that has this `LABEL` in [hub]; more of them behind commas")
 	f.StringSliceVar(&s.Env, "env", nil, "`NAMES` of variables of the daemon's environment to hand on")
 }
 

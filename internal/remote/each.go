@@ -15,6 +15,7 @@ import (
 type Answer[T any] struct {
 	Host Host
 	V    T
+	Cut  string // why not all is in V; "": it is
 	Err  error
 }
 
@@ -30,7 +31,7 @@ func Each[T any](ctx context.Context, hosts []Host, who WhoAsks, ask func(contex
 			c := h.Client(who)
 			defer c.Close()
 			v, err := ask(ctx, c)
-			out[i] = Answer[T]{h, v, err}
+			out[i] = Answer[T]{Host: h, V: v, Err: err}
 		})
 	}
 	all.Wait()
@@ -40,7 +41,7 @@ func Each[T any](ctx context.Context, hosts []Host, who WhoAsks, ask func(contex
 // Seen says how the hosts were seen; a silent one is unknown, and so is all that it has.
 func Seen[T any](list []Answer[T]) (out []api.HostSeen) {
 	for _, a := range list {
-		s := api.HostSeen{Name: a.Host.Name, Status: "ok"}
+		s := api.HostSeen{Name: a.Host.Name, Status: "ok", Cut: a.Cut}
 		switch {
 		case errors.Is(a.Err, context.DeadlineExceeded):
 			s.Status, s.Why = "unknown", fmt.Sprintf("no answer within %s", answersWithin+time.Second)
@@ -76,7 +77,7 @@ func EachTold[T any](ctx context.Context, hosts []Host, of func(api.HostLook) T)
 		case look.Status != "ok":
 			out[i].Err = errors.New(cmp.Or(look.Why, "it is being asked"))
 		default:
-			out[i].V = of(look)
+			out[i].V, out[i].Cut = of(look), look.Cut
 		}
 	}
 	return out

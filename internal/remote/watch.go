@@ -264,7 +264,7 @@ func (w *Watch) put(h *watched, look api.HostLook) bool {
 
 // timeless is what a look says but for what changes with each: ages and moments.
 func timeless(h api.HostLook) api.HostLook {
-	out := api.HostLook{HostSeen: h.HostSeen, Silent: h.Silent, Lacks: h.Lacks, Cut: h.Cut}
+	out := api.HostLook{HostSeen: h.HostSeen, Silent: h.Silent, Lacks: h.Lacks}
 	out.Look.Mode, out.Look.Frozen, out.Look.Housekeeping = h.Look.Mode, h.Look.Frozen, h.Look.Housekeeping
 	for _, g := range h.Look.Agents {
 		out.Look.Agents = append(out.Look.Agents, api.AgentRow{Name: g.Name, State: g.State, Source: g.Source, Failed: g.Failed, Conflict: g.Conflict})

@@ -208,6 +208,22 @@ func TestRowsOfAStranger(t *testing.T) {
 	}
 }
 
+// TestWordsOfAStranger: what is to be a word, and is none, is not shown as it stands.
+func TestWordsOfAStranger(t *testing.T) {
+	all, err := (&Teller{}).Rows(Told{Look: api.FirstLook{Agents: []api.AgentRow{{Name: "a", State: "working\x1b[31m\u202eevil", Kind: strings.Repeat("k", 99), Owner: "custos", Source: "a b"}},
+		NeedsYou: []api.Need{{ID: "1", Priority: "P0\x1b", Command: "rm -rf /"}}}, Alerts: []api.Alert{{ID: "2", Priority: "urgent", Status: "firing x"}}}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := NewReader(1).Looks([]string{"b"}, rows.Snapshot{Hosts: []rows.Host{{Name: "b", Run: "r", Said: start, Rows: all}}, Whole: true}, start, 0).Hosts[0]
+	if g := look.Agents(start)[0]; g.State != "unknown" || g.Kind != "unknown" || g.Owner != "custos" || g.Source != "none" {
+		t.Errorf("%+v", g)
+	}
+	if n, a := look.Needs(start)[0], look.AlertsOn(start)[0]; n.Priority != "P?" || n.Command != "custos --host b status" || a.Priority != "P?" || a.Status != "unknown" {
+		t.Errorf("%+v, %+v", n, a)
+	}
+}
+
 func FuzzReadRow(f *testing.F) {
 	f.Add("agent.a", []byte(`2026-11-29T02:00:00Z {"name":"a","since":"1m"}`))
 	f.Add("look.host", []byte(`2026-11-29T02:00:00Z {"mode":"auto"}`))

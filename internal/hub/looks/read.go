@@ -29,6 +29,7 @@ func NewReader(first int64) *Reader {
 type host struct {
 	rows   map[string]thing
 	number int64 // of its last change
+	odd    int   // rows that cannot be read
 }
 
 // thing is one row as it was read. v is nil where it cannot be read, or is not what its key says.
@@ -81,7 +82,12 @@ func (r *Reader) read(h rows.Host) *host {
 	}
 	if changed := d.take(h.Rows); changed || isNew {
 		r.number++
-		d.number = r.number
+		d.number, d.odd = r.number, 0
+		for _, t := range d.rows {
+			if t.v == nil {
+				d.odd++
+			}
+		}
 	}
 	return d
 }
@@ -143,7 +149,7 @@ func as[T any](text []byte, is func(T) bool) any {
 
 // heard is how a host was heard.
 func heard(h rows.Host, d *host, s rows.Snapshot, now time.Time) api.HostLook {
-	out := api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "ok"}}
+	out := api.HostLook{HostSeen: api.HostSeen{Name: h.Name, Status: "ok", Cut: cut(h, h.Odd+d.odd)}}
 	if h.Run != "" {
 		out.Got = now.Add(-h.Age)
 	}
@@ -179,7 +185,6 @@ func (d *host) unknown(h rows.Host, s rows.Snapshot) string {
 // tell says what a host shows. All ages are as of when it was heard last.
 func (d *host) tell(out *api.HostLook, h rows.Host) {
 	out.AsOf, out.Look.At = out.Got, h.Said
-	odd := h.Odd
 	for _, t := range d.rows {
 		lasted := h.Said.Sub(t.at)
 		switch v := t.v.(type) {
@@ -199,11 +204,8 @@ func (d *host) tell(out *api.HostLook, h rows.Host) {
 			out.Pending = append(out.Pending, v)
 		case kept:
 			out.Kept = append(out.Kept, string(v))
-		default:
-			odd++
 		}
 	}
-	out.Cut = cut(h, odd)
 	inOrder(out)
 }
 
