@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
-	"custos/internal/daemon"
 	"custos/internal/hub/command"
 )
 
@@ -38,8 +37,8 @@ func (a *app) hubCommands() []*cobra.Command {
 // used up for nothing.
 func (a *app) hubDir() (string, error) {
 	conf, err := a.config()
-	if err == nil && daemon.LeaseFile(conf) != "" {
-		err = usage("cannot join a hub: leases are kept in %s, as [hub] file in custos.toml says: leave that out first", flat(daemon.LeaseFile(conf)))
+	if err == nil && conf.LeaseFile() != "" {
+		err = usage("cannot join a hub: leases are kept in %s, as [hub] file in custos.toml says: leave that out first", flat(conf.LeaseFile()))
 	}
 	return conf.HubDir(), err
 }

@@ -25,6 +25,13 @@ func (c Config) HubDir() string { return filepath.Join(c.StateDir, hubFolder) }
 // HubHosts is the file in which the daemon keeps the names of the other hosts of the hub.
 func (c Config) HubHosts() string { return filepath.Join(c.HubDir(), hostsFile) }
 
+// LeaseFile is what [hub] says of a file of leases, as it is written; "" for nothing.
+func (c Config) LeaseFile() string {
+	hub, _ := c.all["hub"].(map[string]any)
+	file, _ := hub["file"].(string)
+	return file
+}
+
 // Joined is what lies there, and by which key, as one text; nil where no hub was joined. Nothing of it is a secret. The names of
 // the other hosts are none of it: a daemon begins anew for another hub, and not for another host of it.
 func Joined(stateDir string) []byte {

@@ -41,3 +41,17 @@ func TestJoined(t *testing.T) {
 		t.Error("another hub is none")
 	}
 }
+
+func TestLeaseFile(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{"": "", "[hub]\nremote = \"act\"\n": "", "[hub]\nfile = \"/srv/l\"\n": "/srv/l"} {
+		file := filepath.Join(dir, "custos.toml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(Options{File: file, Sections: []string{"hub"}, Getenv: func(string) string { return dir }})
+		if err != nil || c.LeaseFile() != want {
+			t.Errorf("%q: %q, %v; want %q", text, c.LeaseFile(), err, want)
+		}
+	}
+}

@@ -19,15 +19,6 @@ import (
 	"custos/internal/view"
 )
 
-// LeaseFile is the file of leases that a configuration names; "" where it names none, or is wrong.
-func LeaseFile(cfg config.Config) string {
-	h, err := catalog.ReadHub(cfg)
-	if err != nil {
-		return ""
-	}
-	return h.File
-}
-
 // readHub makes the host's part in a hub; nil where it shares nothing.
 func (s *system) readHub(cfg config.Config) (*member.Member, error) {
 	h, err := catalog.ReadHub(cfg)
