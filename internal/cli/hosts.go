@@ -26,7 +26,7 @@ var elsewhere = map[string]bool{ // its first argument names something
 // mayGoElsewhere has commands speak of the machine that is named.
 func (a *app) mayGoElsewhere(c *cobra.Command) {
 	if _, may := elsewhere[c.CommandPath()]; may {
-		c.Flags().StringVar(&a.onHost, "host", "", "another machine: the `HOST` of a section [host.HOST] of custos.toml, or of the hub")
+		c.Flags().StringVar(&a.onHost, "host", "", "another machine: a `HOST` of custos.toml ([host.HOST]) or of the hub")
 	}
 	if !c.HasParent() {
 		c.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
