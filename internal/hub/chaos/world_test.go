@@ -57,7 +57,7 @@ type killed struct {
 // The disks that can be filled are small: those of the first node and of the first host.
 const (
 	nodeDisk = 48 << 20
-	hostDisk = 8 << 20
+	hostDisk = 32 << 20 // what it writes in half an hour has room
 )
 
 // newWorld makes it, each process in a network of its own, and waits until all hosts have joined.

@@ -36,6 +36,8 @@ type Leases struct {
 	keeper *lease.Keeper
 	told   []lease.Standing // that Changed was told of
 	silent string           // why the store does not tell; "" while it does
+	unfit  fleet.Instant    // until then nothing is taken: what was taken last could not be written down,
+	sick   error            // for this reason
 }
 
 const (
@@ -133,6 +135,9 @@ func (l *Leases) ask(ctx context.Context, s lease.Step) {
 	got, err := l.put(ctx, s)
 	if err == nil && s.Op != lease.OpRelease || errors.Is(err, lease.ErrHeld) {
 		if wrong := l.learn(ctx, s.Key, got.Epoch); wrong != nil {
+			if err == nil && s.Op == lease.OpAcquire {
+				l.giveBack(got, wrong)
+			}
 			got, err = lease.Lease{}, wrong
 		}
 	}
@@ -141,9 +146,35 @@ func (l *Leases) ask(ctx context.Context, s lease.Step) {
 	l.keeper.Answer(l.o.Now(), s, got, err)
 }
 
+// giveBack gives back what was taken and could not be written down, which nobody here relies on, and takes nothing for
+// two times of a lease: a host whose disk is full would keep from others what it cannot do itself.
+func (l *Leases) giveBack(got lease.Lease, why error) {
+	l.mu.Lock()
+	l.unfit, l.sick = l.o.Now().Add(2*l.o.TTL), why
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	if err := l.o.Store.Release(ctx, got); err != nil {
+		l.o.Log.Warn("cannot give a lease back: it ends by itself", "key", got.Key, "err", err)
+	}
+}
+
+// isUnfit is why nothing is taken now; nil where it may be.
+func (l *Leases) isUnfit() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unfit.IsZero() || !l.o.Now().Before(l.unfit) {
+		return nil
+	}
+	return l.sick
+}
+
 func (l *Leases) put(ctx context.Context, s lease.Step) (lease.Lease, error) {
 	switch s.Op {
 	case lease.OpAcquire:
+		if err := l.isUnfit(); err != nil {
+			return lease.Lease{}, err
+		}
 		return l.o.Store.Acquire(ctx, s.Key, s.Floor)
 	case lease.OpRenew:
 		return l.o.Store.Renew(ctx, s.Lease)

@@ -193,10 +193,33 @@ func TestNothingRestsOnAnEpochThatIsNotWrittenDown(t *testing.T) {
 		store.mu.Lock()
 		full = nil
 		store.mu.Unlock()
-		time.Sleep(10 * time.Second)
+		for range 5 { // others are left to it for two times of a lease
+			a.Want("k")
+			time.Sleep(10 * time.Second)
+		}
 		synctest.Wait()
 		if s := a.At("k"); !s.Mine || len(wrote) != 1 || wrote[0] != s.Epoch {
 			t.Fatalf("it stands %+v, written down is %v", s, wrote)
+		}
+	})
+}
+
+// TestAFullDiskKeepsNobodyOut: a host that cannot write a lease down leaves it to another one that can.
+func TestAFullDiskKeepsNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newTable()
+		a := begin(t, place{store, lease.Holder{Host: "a", Run: "1"}}, func(context.Context, string, uint64) error { return errors.New("no space left on device") })
+		a.Want("k")
+		synctest.Wait()
+		b := begin(t, place{store, lease.Holder{Host: "b", Run: "1"}}, learned)
+		for range 20 {
+			a.Want("k")
+			b.Want("k")
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			if s := b.At("k"); !s.Mine {
+				t.Fatalf("b stands %+v", s)
+			}
 		}
 	})
 }
