@@ -122,7 +122,7 @@ func (a AgentRow) Own() string {
 // states are words of which an agent's state is one, and kinds are longer ones; what another machine tells that is
 // none is not shown as it stands.
 var (
-	states = regexp.MustCompile(`^[a-z-]{1,20}$`)
+	states = regexp.MustCompile(`^[a-z_-]{1,20}$`)
 	kinds  = regexp.MustCompile(`^[A-Za-z0-9._-]{1,40}$`)
 	ranks  = regexp.MustCompile(`^P[0-4]$`)
 )

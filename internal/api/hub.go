@@ -23,7 +23,7 @@ type Offers struct {
 	Labels []string `json:"labels,omitempty"` // [hub] labels
 	Acts   bool     `json:"acts,omitempty"`   // people at other hosts may order there
 	CPUs   int      `json:"cpus,omitempty"`
-	Agents int      `json:"agents"`           // of Custos's own that run
+	Agents int      `json:"agents"`           // of Custos's own that run, or are to be started
 	Most   int      `json:"most"`             // that may run at once
 	Frozen bool     `json:"frozen,omitempty"` // nothing is started there
 }

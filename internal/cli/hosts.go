@@ -48,7 +48,7 @@ func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 	if name == "" && elsewhere[cmd.CommandPath()] && len(args) > 0 {
 		name, rest, _ = strings.Cut(args[0], "/")
 	}
-	if a.onHost == "" && rest == "" || a.onHost == anyHost && cmd.CommandPath() == "custos spawn" {
+	if a.onHost == "" && rest == "" || a.onHost == remote.AnyHost && cmd.CommandPath() == "custos spawn" {
 		return nil
 	}
 	if a.isOwn(name) {
@@ -75,7 +75,7 @@ func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 // isOwn says whether a name is the one that this host has at a hub.
 func (a *app) isOwn(name string) bool {
 	conf, err := a.config()
-	return err == nil && name != "" && remote.Own(conf) == name
+	return err == nil && name != "" && conf.HubHost() == name
 }
 
 func (a *app) hosts() ([]remote.Host, error) {

@@ -10,9 +10,6 @@ import (
 	"custos/internal/remote"
 )
 
-// anyHost has spawn choose among the hosts of the hub.
-const anyHost = "any"
-
 // place gives an order to one of the hosts of the hub: to the best first, and to the next only where it is certain
 // that the one before has not taken it.
 func (a *app) place(cmd *cobra.Command, o api.OrderRequest, f orderFlags, labels []string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/remote"
 )
 
 // spawnFlags are the flags of spawn as they are typed.
@@ -41,11 +42,11 @@ start fails, all of it is taken back. It is started again when it fails, in mode
 observe too, unless --restart says never. Its first prompt is --prompt, else made of
 --task and --spec, with --files; it is sent when the agent is ready.
 
-With --host it is started on another machine, by the Custos there, with paths as they are
-there (--dir has no default then); with --host any on the
-host of the hub, this one too, that has the fewest agents for its processors, lets
-people order from elsewhere, and has each --label. One host takes the order; where the
-answer is lost no other is asked.
+With --host it is started on another machine, by the Custos there, with paths as they
+are there (--dir has no default then); with --host any on the host of the hub, this one
+too, that has the fewest agents for its processors, lets people order from elsewhere,
+and has each --label. One host takes the order; where the answer is lost no other is
+asked.
 
 Without a daemon the agent starts all the same, and outlives this command, but
 nothing watches it until custos up. An agent that spawns becomes the parent.`,
@@ -60,7 +61,7 @@ nothing watches it until custos up. An agent that spawns becomes the parent.`,
 				return err
 			}
 			o := api.OrderRequest{Do: "spawn", Agent: args[0], Spawn: &q}
-			if a.onHost == anyHost {
+			if a.onHost == remote.AnyHost {
 				return a.place(cmd, o, f, s.labels)
 			}
 			if len(s.labels) > 0 {

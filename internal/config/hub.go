@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"path/filepath"
 )
 
@@ -30,6 +31,18 @@ func (c Config) LeaseFile() string {
 	hub, _ := c.all["hub"].(map[string]any)
 	file, _ := hub["file"].(string)
 	return file
+}
+
+// HubHost is the name that this host has at its hub; "" where it has joined none, or that cannot be read.
+func (c Config) HubHost() string {
+	var joined struct {
+		Host string `json:"host"`
+	}
+	text, err := ReadFile(filepath.Join(c.HubDir(), hubFile), mostJoined)
+	if err != nil || json.Unmarshal(text, &joined) != nil {
+		return ""
+	}
+	return joined.Host
 }
 
 // Joined is what lies there, and by which key, as one text; nil where no hub was joined. Nothing of it is a secret. The names of

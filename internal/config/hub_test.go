@@ -37,8 +37,15 @@ func TestJoined(t *testing.T) {
 		t.Errorf("joined anew it is the same, or shows the key: %q", anew)
 	}
 	write(filepath.Join(c.HubDir(), "hub.json"), "other")
+	if c.HubHost() != "" {
+		t.Errorf("it is %q by a file that cannot be read", c.HubHost())
+	}
 	if bytes.Equal(Joined(c.StateDir), one) {
 		t.Error("another hub is none")
+	}
+	write(filepath.Join(c.HubDir(), "hub.json"), `{"version":1,"host":"box1"}`)
+	if c.HubHost() != "box1" {
+		t.Errorf("it is %q", c.HubHost())
 	}
 }
 

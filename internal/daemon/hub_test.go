@@ -156,6 +156,13 @@ func TestOneHostWritesToTheForge(t *testing.T) {
 		t.Errorf("people are told of the same by both hosts:\n%s", told())
 	}
 	t.Logf("box1 told of %d issues, box2 of %d", tells(a), tells(b))
+	silent, by1 := b, "box1"
+	if tells(b) > 0 {
+		silent, by1 = a, "box2"
+	}
+	if out, _ := silent.says("alerts", "--json"); !strings.Contains(out, `"told_by": "`+by1+`"`) {
+		t.Errorf("the host that is silent does not say who tells: %s", out)
+	}
 	holder, other := a, b
 	if by(b) > 0 {
 		holder, other = b, a

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"custos/internal/api"
@@ -31,18 +30,6 @@ func joined(cfg config.Config) (out []string) {
 		}
 	}
 	return out
-}
-
-// Own is the name that this host has at a hub; "" where it has joined none, or that cannot be read.
-func Own(cfg config.Config) string {
-	text, err := os.ReadFile(filepath.Join(cfg.HubDir(), "hub.json"))
-	var j struct {
-		Host string `json:"host"`
-	}
-	if err != nil || json.Unmarshal(text, &j) != nil || !hostName.MatchString(j.Host) {
-		return ""
-	}
-	return j.Host
 }
 
 // through has the daemon of this machine ask a host of the hub: it finds out who asks.

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"custos/internal/api"
+	"custos/internal/hub/protocol"
 )
+
+// AnyHost has an agent be placed on whichever host of the hub fits: no host is called so.
+const AnyHost = protocol.AnyHost
 
 // Place says on which hosts an agent may be started that has to be on one with all of these labels: the best first,
 // which is the one with the fewest agents for each of its processors. whyNot says of each other host why not.

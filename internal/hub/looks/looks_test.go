@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 	"custos/internal/hub/rows"
 )
 
@@ -221,6 +223,35 @@ func TestWordsOfAStranger(t *testing.T) {
 	}
 	if n, a := look.Needs(start)[0], look.AlertsOn(start)[0]; n.Priority != "P?" || n.Command != "custos --host b status" || a.Priority != "P?" || a.Status != "unknown" {
 		t.Errorf("%+v, %+v", n, a)
+	}
+}
+
+// TestOurOwnWordsAreShown: each word that a Custos tells is shown at another one as it is.
+func TestOurOwnWordsAreShown(t *testing.T) {
+	shown := func(g api.AgentRow, a api.Alert) (api.AgentRow, api.Alert) {
+		g.Name, a.ID = "a", "1"
+		look := api.HostLook{HostSeen: api.HostSeen{Name: "b", Status: "ok"}, Got: start, Look: api.FirstLook{Agents: []api.AgentRow{g}}, Alerts: []api.Alert{a}}
+		return look.Agents(start)[0], look.AlertsOn(start)[0]
+	}
+	for _, word := range fleet.Words(reflect.TypeFor[fleet.AgentState]()) {
+		if g, _ := shown(api.AgentRow{State: word}, api.Alert{}); g.State != word {
+			t.Errorf("an agent that is %s is shown as %s", word, g.State)
+		}
+	}
+	for _, word := range fleet.Words(reflect.TypeFor[fleet.Owner]()) {
+		if g, _ := shown(api.AgentRow{Owner: word}, api.Alert{}); g.Owner != word {
+			t.Errorf("an agent of %s is shown as of %s", word, g.Owner)
+		}
+	}
+	for _, word := range fleet.Words(reflect.TypeFor[fleet.AlertStatus]()) {
+		if _, a := shown(api.AgentRow{}, api.Alert{Status: word}); a.Status != word {
+			t.Errorf("an alert that is %s is shown as %s", word, a.Status)
+		}
+	}
+	for _, word := range fleet.Words(reflect.TypeFor[fleet.Priority]()) {
+		if _, a := shown(api.AgentRow{}, api.Alert{Priority: word}); a.Priority != word {
+			t.Errorf("an alert of %s is shown as of %s", word, a.Priority)
+		}
 	}
 }
 

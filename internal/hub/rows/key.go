@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"custos/internal/hub/protocol"
 )
 
 // Bucket is the name of the bucket, and stream that of the stream that keeps it (nats.go v1.55.0,
 // jetstream/kv.go, kvBucketNameTmpl).
 const (
-	Bucket = "custos_fleet"
+	Bucket = protocol.Fleet
 	stream = "KV_" + Bucket
 	prefix = "$KV." + Bucket + "."
 )
