@@ -123,6 +123,27 @@ func TestHostsOfTheHub(t *testing.T) {
 	}
 }
 
+// TestAHostThatComesLater is told of whole, though the others have told nothing newer.
+func TestAHostThatComesLater(t *testing.T) {
+	there := []Host{{Name: "box1", Hub: "/s"}}
+	var since []int64
+	w := NewWatch(t.Context(), func() []Host { return there }, nil, func() {})
+	w.Hear(func(_ context.Context, n int64) (api.HubLooks, error) {
+		since = append(since, n)
+		return api.HubLooks{Number: 6}, nil
+	})
+	w.askHub()
+	w.askHub()
+	there = append(there, Host{Name: "box2", Hub: "/s"})
+	w.mu.Lock()
+	w.renew()
+	w.mu.Unlock()
+	w.askHub()
+	if !slices.Equal(since, []int64{0, 6, 0}) {
+		t.Errorf("asked since %v", since)
+	}
+}
+
 func TestHubPause(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{0: 3 * time.Second, time.Millisecond: 3 * time.Second, time.Second: 4 * time.Second, time.Minute: 30 * time.Second} {
 		if got := hubPause(3*time.Second, took); got != want {
