@@ -155,6 +155,22 @@ func TestWhatChangesAllTheTime(t *testing.T) {
 	}
 }
 
+// TestAnAgeThatBecomesKnown is told at once: without it nobody could reckon on from it.
+func TestAnAgeThatBecomesKnown(t *testing.T) {
+	var teller Teller
+	row := func(at time.Duration, since string) []byte {
+		all, err := teller.Rows(Told{Look: api.FirstLook{Agents: []api.AgentRow{{Name: "a", State: "starting", Since: since}}}}, start.Add(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all["agent.a"]
+	}
+	unknown, known := row(0, ""), row(time.Second, "1s")
+	if bytes.Equal(unknown, known) || !bytes.Equal(known, row(2*time.Second, "2s")) {
+		t.Errorf("told are %s and %s", unknown, known)
+	}
+}
+
 // TestWhatIsNotKnown: what was told is never shown as what is, where the host is not heard, or cannot say.
 func TestWhatIsNotKnown(t *testing.T) {
 	var teller Teller

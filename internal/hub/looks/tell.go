@@ -149,7 +149,9 @@ func pieces(told Told) []piece {
 
 func ofAgent(g api.AgentRow) piece {
 	steady := g
-	steady.Since = ""
+	if steady.Since != "" { // that it is known is news, and how long it is, is not
+		steady.Since = "known"
+	}
 	lasting := steady
 	lasting.Reason, lasting.CPU, lasting.RSS, lasting.ContextUsed, lasting.Context, lasting.Tokens, lasting.Dollars = "", nil, nil, nil, nil, nil, nil
 	return piece{kindAgent, g.Name, g, steady, lasting}
