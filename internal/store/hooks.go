@@ -66,14 +66,14 @@ func (s *Store) writeUnsynced(ctx context.Context, what string, do func(*tx) err
 		return failed(what, err)
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
-		return failed(what, err)
-	}
-	defer func() {
+	defer func() { // of a call that is not waited for, too: it may have been done all the same
 		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous="+s.opts.synchronous); err != nil {
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
 	}()
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
+		return failed(what, err)
+	}
 	inner, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return failed(what, err)

@@ -213,10 +213,14 @@ func TestHooksLeaveOthersSynced(t *testing.T) {
 	if _, err := s.takeHook(cancelled, hook("2", "i1", fleet.HookPrompt, at(0))); err == nil {
 		t.Error("taken after it was called off")
 	}
-	var level int
-	ok(t, s.w.QueryRow("PRAGMA synchronous").Scan(&level))
-	if level != 2 {
-		t.Errorf("synchronous is %d, want 2 (FULL)", level)
+	for i := range 300 { // called off at any moment of it
+		ctx, end := context.WithTimeout(t.Context(), time.Duration(i)*time.Microsecond)
+		_, _ = s.takeHook(ctx, hook(fmt.Sprint("n", i), "i1", fleet.HookPrompt, at(0)))
+		end()
+		var level int
+		if ok(t, s.w.QueryRow("PRAGMA synchronous").Scan(&level)); level != 2 {
+			t.Fatalf("synchronous is %d after %d, want 2 (FULL)", level, i)
+		}
 	}
 }
 

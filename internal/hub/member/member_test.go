@@ -329,8 +329,7 @@ func TestAFileOfLeases(t *testing.T) {
 	endA := goes(t, a)
 	goes(t, b)
 	eventually(t, "a holds it", func() bool { a.Want("k"); return mine(a, "k") })
-	b.Want("k")
-	eventually(t, "b knows that", func() bool { return holder(b, "k") == "a" })
+	eventually(t, "b knows that", func() bool { b.Want("k"); return holder(b, "k") == "a" })
 	endA()
 	eventually(t, "b holds it", func() bool { b.Want("k"); return mine(b, "k") })
 }

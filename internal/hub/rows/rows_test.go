@@ -339,12 +339,15 @@ func TestWhatAHostMayDo(t *testing.T) {
 	await(t, "its rows", func() bool { return b.host("a").says() == "map[a.1:1 a.2:2]" })
 	p.Set(rowsOf("a.1", "1"))
 	await(t, "that one is gone", func() bool { return b.host("a").says() == "map[a.1:1]" })
-	await(t, "a thorough look", func() bool { return p.Counts.Heads.Load() > 2*thorough })
-	if n := p.Counts.Failed.Load(); n != 0 || len(refused) > 0 {
-		t.Errorf("%d failures, %d refusals", n, len(refused))
-		for len(refused) > 0 {
-			t.Error(<-refused)
+	var heads, failed int64
+	await(t, "a thorough look without a failure", func() bool { // a right that is missing fails each time, a machine under load once
+		if n := p.Counts.Failed.Load(); n != failed {
+			failed, heads = n, p.Counts.Heads.Load()
 		}
+		return p.Counts.Heads.Load() > heads+2*thorough
+	})
+	for len(refused) > 0 {
+		t.Error(<-refused)
 	}
 }
 

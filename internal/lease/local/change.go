@@ -49,11 +49,15 @@ func (s *Store) change(ctx context.Context, do func(*tx) error) error {
 	if err = do(t); err == nil {
 		err = t.exec("COMMIT")
 	}
-	if err != nil { // whatever the context is; of one that did commit, it fails
-		_, _ = t.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	if err != nil {
+		t.undo()
 	}
 	return err
 }
+
+// undo ends what may have begun, whatever the context is: a call that is not waited for may have been done all the
+// same. Where there is nothing to end, it fails.
+func (t *tx) undo() { _, _ = t.conn.ExecContext(context.WithoutCancel(t.ctx), "ROLLBACK") }
 
 // begin waits until no other process has the file.
 func (s *Store) begin(ctx context.Context) (*tx, error) {
@@ -80,6 +84,7 @@ func (s *Store) tryBegin(ctx context.Context) (*tx, error) {
 	}
 	t := &tx{ctx, conn}
 	if err := t.exec("BEGIN EXCLUSIVE"); err != nil {
+		t.undo()
 		return nil, errors.Join(err, conn.Close())
 	}
 	return t, nil

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -66,5 +67,24 @@ func TestClaimsThatAreForgotten(t *testing.T) {
 	claim("in a month")
 	if n := kept(); n != 0 {
 		t.Errorf("%d claims are there after a month and many others", n)
+	}
+}
+
+// TestABeginThatIsNotWaitedFor: whoever gives up waiting just as the file is had leaves no transaction behind, in which
+// everything after it would fail.
+func TestABeginThatIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := opened(t, filepath.Join(t.TempDir(), "leases"), "a", testTTL, clock(t))
+	for i := range 3000 {
+		ctx, end := context.WithTimeout(t.Context(), time.Duration(i%300)*time.Microsecond)
+		tx, err := s.tryBegin(ctx)
+		if err == nil {
+			_, err = tx.conn.ExecContext(t.Context(), "ROLLBACK")
+			tx.conn.Close()
+		}
+		end()
+		if _, err := s.Claim(t.Context(), "k"); err != nil {
+			t.Fatalf("after %d: %v", i, err)
+		}
 	}
 }
