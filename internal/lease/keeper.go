@@ -52,7 +52,7 @@ type standing struct {
 	other  Lease         // that another one holds, as was told last; without a holder: none
 	heard  fleet.Instant // when another holder was told of last
 	from   fleet.Instant // ours is not relied on before
-	high   uint64        // the largest epoch that was ever seen
+	high   uint64        // the largest epoch that was ever seen of another holder, or relied on here
 	due    fleet.Instant // when the store is to be asked next; zero: at once
 	busy   bool          // it is being asked
 	asked  fleet.Instant // since then
@@ -206,10 +206,11 @@ func (k *Keeper) noteOther(now fleet.Instant, s *standing, l Lease) {
 	}
 }
 
-// heard keeps who holds a key, as was told. That we do is not believed: it is asked.
+// heard keeps who holds a key, as was told. That we do is not believed: it is asked, and the answer may come after
+// this, with the same epoch.
 func (k *Keeper) heard(s *standing, l Lease) {
 	s.other = l
-	if l.Epoch <= MostEpoch {
+	if l.Holder != k.me && l.Epoch <= MostEpoch {
 		s.high = max(s.high, l.Epoch)
 	}
 }
@@ -274,7 +275,7 @@ func (k *Keeper) All(now fleet.Instant) (out []Standing) {
 	return out
 }
 
-// Highest is the largest epoch that was seen of a key; 0: none.
+// Highest is the largest epoch that a key was seen to have, by another holder or by an answer to us; 0: none.
 func (k *Keeper) Highest(key string) uint64 {
 	if s := k.keys[key]; s != nil {
 		return s.high

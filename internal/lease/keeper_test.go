@@ -40,6 +40,22 @@ func TestALeaseThatWasTaken(t *testing.T) {
 	}
 }
 
+// TestNewsBeforeTheAnswer: that we hold what we have asked for may be told before the answer comes.
+func TestNewsBeforeTheAnswer(t *testing.T) {
+	k := NewKeeper(Holder{"a", "1"}, 15*time.Second)
+	k.Want(at(0), "k")
+	step := k.Steps(at(0))[0]
+	l := Lease{Key: "k", Holder: Holder{"a", "1"}, Epoch: 5, Token: 5, Until: at(15)}
+	k.Saw(at(0), l)
+	if k.At(at(0), "k").Mine {
+		t.Error("it relies on what it was told")
+	}
+	k.Answer(at(0), step, l, nil)
+	if s := k.At(at(1), "k"); !s.Mine || s.Epoch != 5 {
+		t.Errorf("it stands %+v, and is to ask %+v", s, k.Steps(at(1)))
+	}
+}
+
 // TestAnEpochThatNobodyGives: one that is larger than any that an honest store gives keeps a lease from nobody.
 func TestAnEpochThatNobodyGives(t *testing.T) {
 	k := NewKeeper(Holder{"a", "1"}, 15*time.Second)
