@@ -136,6 +136,20 @@ func (k *Keeper) step(now fleet.Instant, key string, s *standing) (Step, bool) {
 	return Step{Op: OpAcquire, Key: key, Floor: s.high + 1}, true
 }
 
+// heedFor is for how many times of a lease a key is listened to after something last wanted it.
+const heedFor = 20
+
+// Heeded are the keys whose leases a store is to tell of: they were wanted lately, or are held.
+func (k *Keeper) Heeded(now fleet.Instant) (out []string) {
+	for _, key := range slices.Sorted(maps.Keys(k.keys)) {
+		s := k.keys[key]
+		if s.lease.Key != "" || s.back != nil || !s.wanted.IsZero() && now.Since(s.wanted) < heedFor*k.ttl {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
 func (k *Keeper) isWanted(now fleet.Instant, s *standing) bool {
 	return !s.wanted.IsZero() && now.Since(s.wanted) < 2*k.ttl
 }
@@ -194,8 +208,14 @@ func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 		s.lease, s.due = Lease{}, fleet.Instant{} // ours was taken from us, whoever did that
 	}
 	k.heard(s, l)
-	if isFree && s.lease.Key == "" && s.due.Since(now) > k.pause(l.Key) {
-		s.due = now.Add(k.pause(l.Key))
+	if s.lease.Key != "" {
+		return
+	}
+	switch next := now.Add(k.pause(l.Key)); {
+	case isFree && next.Before(s.due):
+		s.due = next
+	case !l.Holder.IsNobody() && l.Holder != k.me && !s.due.IsZero(): // while it is renewed there is nothing to ask for
+		s.due = next.Add(k.ttl / 3)
 	}
 }
 

@@ -56,11 +56,11 @@ type Store interface {
 	Renew(ctx context.Context, l Lease) (Lease, error)
 	// Release gives a lease back. One that is lost already is no error.
 	Release(ctx context.Context, l Lease) error
-	// Watch tells of every lease that is held, then of one without a key, which says that these
+	// Watch tells of every lease of these keys that is held (nil: of all keys), then of one without a key, which says that these
 	// were all, and then of each change: of one that is nobody's any more, too, by its key alone.
 	// It returns when ctx ends, with nil, or when it cannot tell any more. What it tells is for
 	// show, and for asking at the right moment.
-	Watch(ctx context.Context, tell func(Lease)) error
+	Watch(ctx context.Context, keys []string, tell func(Lease)) error
 }
 
 // MostEpoch is the largest epoch that is believed of others: no honest store comes near, and what is larger

@@ -119,9 +119,6 @@ const ofOne = 16
 const (
 	// again is after which something of the hub is tried again.
 	again = 2 * time.Second
-	// now and then it is looked whether something is still so that nobody tells of: each look is a wake of the
-	// process, of which a host that has nothing to do is to have few.
-	nowAndThen = 5 * time.Second
 )
 
 // serve answers what other hosts ask.
@@ -164,7 +161,13 @@ func (k *link) lookAfter(ctx context.Context) {
 			looks.Wait()
 			stop = nil
 		}
-		rest(ctx, nowAndThen)
+		late := time.NewTimer(k.m.o.TTL) // a lease that nothing wants is given back after two
+		select {
+		case <-ctx.Done():
+		case <-k.m.stands:
+		case <-late.C:
+		}
+		late.Stop()
 	}
 	if stop != nil {
 		stop()
@@ -243,7 +246,8 @@ func (k *link) follow(ctx context.Context) {
 
 // followOnce hears them over one connection: of a bucket that was made anew meanwhile the watch would tell nothing.
 func (k *link) followOnce(ctx context.Context) error {
-	reconnects := k.nc.Stats().Reconnects
+	anew := k.nc.StatusChanged(natsclient.CONNECTED, natsclient.CLOSED)
+	defer k.nc.RemoveStatusListener(anew)
 	bucket, err := k.js.KeyValue(ctx, protocol.Hosts)
 	if err != nil {
 		return err
@@ -254,17 +258,13 @@ func (k *link) followOnce(ctx context.Context) error {
 	}
 	defer func() { _ = w.Stop() }()
 	all := false
-	check := time.NewTicker(nowAndThen)
-	defer check.Stop()
 	found := map[string]protocol.Host{}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-check.C:
-			if k.nc.Stats().Reconnects != reconnects {
-				return errors.New("the connection was lost")
-			}
+		case <-anew:
+			return errors.New("the connection was lost")
 		case e, open := <-w.Updates():
 			if !open {
 				return errors.New("it has ended")

@@ -56,6 +56,7 @@ type Member struct {
 	joined credential.Joined
 	me     lease.Holder
 	news   chan struct{} // has one when there is something newer to tell
+	stands chan struct{} // has one when the host stands otherwise with some lease
 
 	mu     sync.Mutex
 	leases *hold.Leases // nil until it runs
@@ -74,7 +75,7 @@ func Open(o Options) (*Member, error) {
 	if o.TTL <= 0 {
 		o.TTL = time.Duration(fleet.LeaseTime)
 	}
-	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet", news: make(chan struct{}, 1)}
+	m := &Member{o: o, me: lease.Holder{Host: o.Host, Run: newRun()}, cut: "not connected yet", news: make(chan struct{}, 1), stands: make(chan struct{}, 1)}
 	err := m.load()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.File == "":
@@ -120,7 +121,7 @@ func (m *Member) Run(ctx context.Context) error {
 		return errors.Join(err, run(canceled()))
 	}
 	l := hold.New(hold.Options{Store: at.leases, Me: m.me, TTL: m.o.TTL, Now: m.o.Now, Learn: m.o.Learn, Log: m.o.Log,
-		Changed: func() { m.o.Changed("who holds a lease") }}, known)
+		Changed: m.stood}, known)
 	c := hold.NewClaims(hold.ClaimOptions{Claims: at.claims, Me: m.me, Now: m.o.Now, Changed: func() { m.o.Changed("whose a claim is") }})
 	m.mu.Lock()
 	m.leases, m.claims = l, c
@@ -137,6 +138,15 @@ func (m *Member) Run(ctx context.Context) error {
 	unlink()
 	parts.Wait()
 	return failed
+}
+
+// stood is told that the host stands otherwise with some lease.
+func (m *Member) stood() {
+	select {
+	case m.stands <- struct{}{}:
+	default:
+	}
+	m.o.Changed("who holds a lease")
 }
 
 func canceled() context.Context {

@@ -24,8 +24,15 @@ import (
 	"custos/internal/sys/httpjson"
 )
 
-// TestMain is also the host of the test below, which is stopped.
+// TestMain is also the host of the test below, which is stopped, and the other host of TestWhatAHostCosts.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv("CUSTOS_TEST_HOLDER"); dir != "" {
+		if err := holdMuch(dir); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv("CUSTOS_TEST_HOST"); dir != "" {
 		if err := isHost(dir, os.Getenv("CUSTOS_TEST_SERVER")); err != nil {
 			fmt.Println("failed:", err)

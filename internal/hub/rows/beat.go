@@ -20,7 +20,13 @@ const often = 3
 
 // beats writes heads, and looks whether the bucket is still the one that was written to.
 func (p *Publisher) beats(ctx context.Context) {
+	reconnects := uint64(0)
 	for seq := int64(1); ctx.Err() == nil; seq++ {
+		if n := p.js.Conn().Stats().Reconnects; n != reconnects { // what was written last may be lost
+			reconnects = n
+			p.stale.Store(true)
+			p.wake()
+		}
 		if err := p.beat(ctx, seq); err != nil && ctx.Err() == nil {
 			p.Counts.Failed.Add(1)
 			p.Log.Debug("a head is not told", "err", err)

@@ -37,6 +37,7 @@ type Board struct {
 	BoardOptions
 	js    jetstream.JetStream
 	every time.Duration // checkEvery
+	news  chan struct{} // has one when something may be otherwise
 
 	mu    sync.Mutex
 	hosts map[string]*hostState
@@ -58,7 +59,7 @@ func NewBoard(js jetstream.JetStream, o BoardOptions) (*Board, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Board{BoardOptions: o, js: js, every: checkEvery, hosts: map[string]*hostState{}, blind: Unwatched}, nil
+	return &Board{BoardOptions: o, js: js, every: checkEvery, news: make(chan struct{}, 1), hosts: map[string]*hostState{}, blind: Unwatched}, nil
 }
 
 // Unwatched is why a board is blind that nobody has looked at yet.
@@ -136,7 +137,23 @@ func (b *Board) update(e jetstream.KeyValueEntry) {
 	run := b.run(name)
 	b.hears(name, now)
 	apply(b.hosts, e, now)
-	b.dirty = b.dirty || key != headKey || run != b.run(name) // that a head came changes nothing by itself
+	if key != headKey || run != b.run(name) { // that a head came changes nothing by itself
+		b.changes()
+	}
+}
+
+// changes notes that something is otherwise.
+func (b *Board) changes() {
+	b.dirty = true
+	b.wake()
+}
+
+// wake has it be looked whether something is otherwise.
+func (b *Board) wake() {
+	select {
+	case b.news <- struct{}{}:
+	default:
+	}
 }
 
 // run is the one that a host told of last; "" where there is none.
@@ -155,14 +172,17 @@ func (b *Board) replace(hosts map[string]*hostState) {
 	if b.Own != "" {
 		b.told, b.again = now, now // of what was told before it is not known how the hub was then
 	}
-	b.hosts, b.whole, b.blind, b.dirty = hosts, true, "", true
+	b.hosts, b.whole, b.blind = hosts, true, ""
+	b.changes()
 }
 
 // miss says why nothing is told any more.
 func (b *Board) miss(why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.dirty = b.dirty || b.blind != why
+	if b.blind != why {
+		b.changes()
+	}
 	b.blind = why
 }
 

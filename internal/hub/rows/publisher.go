@@ -109,12 +109,7 @@ func (p *Publisher) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { p.beats(ctx) })
 	defer all.Wait()
-	reconnects := uint64(0)
 	for ctx.Err() == nil {
-		if n := p.js.Conn().Stats().Reconnects; n != reconnects {
-			reconnects = n
-			p.stale.Store(true)
-		}
 		next, err := p.step(ctx)
 		if err != nil && ctx.Err() == nil {
 			p.Counts.Failed.Add(1)
@@ -126,12 +121,16 @@ func (p *Publisher) Run(ctx context.Context) {
 	}
 }
 
-// wait rests, and then waits for something to do, for a time at most; 0: for a beat.
+// wait rests, and then waits for something to do, for a time at most; 0: for good.
 func (p *Publisher) wait(ctx context.Context, most time.Duration) {
-	if pause(ctx, nil, rest); most == 0 {
-		most = p.Beat
+	if pause(ctx, nil, rest); most > 0 {
+		pause(ctx, p.news, most-rest)
+		return
 	}
-	pause(ctx, p.news, most-rest)
+	select {
+	case <-ctx.Done():
+	case <-p.news:
+	}
 }
 
 // pause waits until ctx ends, something comes, or so long.

@@ -39,15 +39,13 @@ func (b *Board) Watch(ctx context.Context, filter string) {
 
 // tell tells that something has changed, one time after the other.
 func (b *Board) tell(ctx context.Context) {
-	tick := time.NewTicker(tellEvery)
-	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
-		case <-tick.C:
+		case <-b.news:
 			if b.hasChanged() {
 				b.Changed()
+				pause(ctx, nil, tellEvery)
 			}
 		}
 	}
@@ -152,6 +150,7 @@ func (b *Board) goOn(ctx context.Context, w jetstream.KeyWatcher, clock serverCl
 			if nc := b.js.Conn(); !nc.IsConnected() || nc.Stats().Reconnects != reconnects {
 				return errLost
 			}
+			b.wake() // a host may be silent by now
 		case <-check.C:
 			go b.check(ctx, clock, anew)
 		case e, is := <-w.Updates():

@@ -19,8 +19,8 @@ import (
 // A hub that is dead is noticed within (pingsOut+1)×pingEvery = 6 s: nats.go v1.55.0 closes the
 // connection at the ping that finds pingsOut unanswered (nats.go, processPingTimer).
 const (
-	pingEvery = 2 * time.Second
-	pingsOut  = 2
+	pingEvery = 3 * time.Second
+	pingsOut  = 1
 	dialFor   = 3 * time.Second
 	// waitLeast and waitMost bound how long is waited between attempts, at random, so that a fleet
 	// does not come back all at once.

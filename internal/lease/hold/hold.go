@@ -36,6 +36,7 @@ type Leases struct {
 	keeper *lease.Keeper
 	told   []lease.Standing // that Changed was told of
 	silent string           // why the store does not tell; "" while it does
+	ears   *ears            // what is listened to
 	unfit  fleet.Instant    // until then nothing is taken: what was taken last could not be written down,
 	sick   error            // for this reason
 }
@@ -90,7 +91,7 @@ func (l *Leases) Run(ctx context.Context) {
 			asked.Go(func() { l.ask(ctx, s) })
 		}
 		l.note()
-		l.rest(ctx, next)
+		l.rest(ctx, min(next, l.retune()))
 	}
 	asked.Wait()
 	l.leave()
@@ -193,18 +194,6 @@ func (l *Leases) learn(ctx context.Context, key string, epoch uint64) error {
 	return l.o.Learn(ctx, key, epoch)
 }
 
-// listen hears what the store tells, again and again.
-func (l *Leases) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := l.o.Store.Watch(ctx, func(one lease.Lease) { l.hear(ctx, one) })
-		if ctx.Err() != nil {
-			return
-		}
-		l.quiet(err)
-		pause(ctx, anew)
-	}
-}
-
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -225,21 +214,24 @@ func (l *Leases) quiet(err error) {
 }
 
 // hear is told of one lease. An epoch that cannot be written down is known all the same.
-func (l *Leases) hear(ctx context.Context, one lease.Lease) {
+func (l *Leases) hear(ctx context.Context, e *ears, one lease.Lease) {
+	if one.Key == "" {
+		l.heardAll(e)
+		return
+	}
 	l.mu.Lock()
-	known := one.Key == "" || l.keeper.Knows(one.Key)
+	known := l.keeper.Knows(one.Key)
 	l.mu.Unlock()
 	if !known { // nothing here acts by it, and there may be many
 		return
 	}
+	e.told[one.Key] = true
 	if err := l.learn(ctx, one.Key, one.Epoch); err != nil && ctx.Err() == nil {
 		l.o.Log.Error("cannot write down the epoch of a lease", "key", one.Key, "err", err)
 	}
 	l.mu.Lock()
 	l.silent = ""
-	if one.Key != "" {
-		l.keeper.Saw(l.o.Now(), one)
-	}
+	l.keeper.Saw(l.o.Now(), one)
 	l.mu.Unlock()
 	l.hurry()
 }

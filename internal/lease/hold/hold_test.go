@@ -3,7 +3,9 @@ package hold
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,6 +25,8 @@ type table struct {
 	rev   uint64
 	cut   error
 	tells []func(lease.Lease)
+
+	listened [][]string // the keys that were asked to be told of, each time
 }
 
 // place is the store as one holder has it.
@@ -77,10 +81,20 @@ func (p place) Release(_ context.Context, l lease.Lease) error {
 	return p.cut
 }
 
-func (p place) Watch(ctx context.Context, tell func(lease.Lease)) error {
+func (p place) Watch(ctx context.Context, keys []string, tell func(lease.Lease)) error {
 	p.mu.Lock()
 	p.tells = append(p.tells, tell)
+	p.listened = append(p.listened, keys)
+	var held []lease.Lease
+	for _, l := range p.held {
+		if keys == nil || slices.Contains(keys, l.Key) {
+			held = append(held, l)
+		}
+	}
 	p.mu.Unlock()
+	for _, l := range held {
+		tell(l)
+	}
 	tell(lease.Lease{})
 	<-ctx.Done()
 	return nil
@@ -134,6 +148,53 @@ func TestOneAfterTheOther(t *testing.T) {
 		}
 		if s := b.At("k"); !s.Mine || s.Epoch <= first.Epoch {
 			t.Errorf("b stands %+v after epoch %d", s, first.Epoch)
+		}
+	})
+}
+
+// TestWhatIsListenedTo: it is listened to what something here wants, and to no more while that is not very much; what
+// was given back while nobody listened is had at once.
+func TestWhatIsListenedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newTable()
+		b := place{store, lease.Holder{Host: "b", Run: "1"}}
+		held, _ := b.Acquire(t.Context(), "other", 0)
+		a := begin(t, place{store, lease.Holder{Host: "a", Run: "1"}}, learned)
+		asked := func() (n int, keys []string) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			return len(store.listened), store.listened[len(store.listened)-1]
+		}
+		synctest.Wait()
+		a.Want("k", "other")
+		time.Sleep(2 * time.Second)
+		if n, keys := asked(); n != 2 || !slices.Equal(keys, []string{"k", "other"}) {
+			t.Fatalf("it listens the %d. time, to %q", n, keys)
+		}
+		if s := a.At("other"); s.Holder != "b" {
+			t.Fatalf("it stands %+v", s)
+		}
+		_ = b.Release(t.Context(), held)
+		a.Want("more")
+		time.Sleep(time.Second)
+		if n, keys := asked(); n != 3 || !slices.Equal(keys, []string{"k", "more", "other"}) {
+			t.Errorf("it listens the %d. time, to %q", n, keys)
+		}
+		if s := a.At("other"); s.Holder != "" && !s.Mine {
+			t.Errorf("it does not know that nobody holds it: %+v", s)
+		}
+		var many []string
+		for i := range mostHeeded {
+			many = append(many, fmt.Sprint(i))
+		}
+		a.Want(many...)
+		time.Sleep(4 * time.Second)
+		if n, keys := asked(); n != 4 || keys != nil {
+			t.Errorf("it listens the %d. time, to %d keys", n, len(keys))
+		}
+		time.Sleep(time.Hour)
+		if n, _ := asked(); n != 4 {
+			t.Errorf("it listens the %d. time, and nothing new is wanted", n)
 		}
 	})
 }

@@ -176,7 +176,7 @@ func (w *world) listen(ctx context.Context, pl *player) {
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
 		for ctx.Err() == nil {
-			_ = h.Watch(ctx, func(l lease.Lease) {
+			_ = h.Watch(ctx, nil, func(l lease.Lease) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				k.Saw(h.now(), l)

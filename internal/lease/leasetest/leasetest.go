@@ -75,7 +75,7 @@ func Run(t *testing.T, open Open, o Options) {
 func waiting() map[string]func(*Attempt, *place) {
 	return map[string]func(*Attempt, *place){
 		"lives while renewed": livesWhileRenewed, "ends": ends, "ends unseen": endsUnseen, "floor of what ended": floorOfWhatEnded,
-		"told of its end": toldOfItsEnd, "told from the start": toldFromTheStart,
+		"told of its end": toldOfItsEnd, "told of some": toldOfSome, "told from the start": toldFromTheStart,
 	}
 }
 

@@ -203,7 +203,7 @@ func contextEnds(t *Attempt, p *place) {
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("that took %v", took)
 	}
-	if err := a.Watch(over, func(lease.Lease) {}); err != nil {
+	if err := a.Watch(over, nil, func(lease.Lease) {}); err != nil {
 		t.Errorf("a watch that is over: %v", err)
 	}
 	if _, err := a.Renew(t.Context(), l); err != nil {

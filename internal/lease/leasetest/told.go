@@ -12,19 +12,20 @@ import (
 // watcher is one who is told.
 type watcher struct {
 	host  *host
-	keys  string // what the keys begin with of which it wants to hear
+	keys  string   // what the keys begin with of which it wants to hear
+	of    []string // the keys that it asks to be told of; nil: of all
 	told  chan lease.Lease
 	ended chan error
 }
 
 // watch begins one; it ends with the test.
-func (p *place) watch(t *Attempt, h *host, keys string) *watcher {
+func (p *place) watch(t *Attempt, h *host, keys string, of ...string) *watcher {
 	t.Helper()
-	w := &watcher{host: h, keys: keys, told: make(chan lease.Lease, 1000), ended: make(chan error, 1)}
+	w := &watcher{host: h, keys: keys, of: of, told: make(chan lease.Lease, 1000), ended: make(chan error, 1)}
 	ctx, end := context.WithCancel(context.Background())
 	var all atomic.Int64
 	go func() {
-		w.ended <- h.Watch(ctx, func(l lease.Lease) {
+		w.ended <- h.Watch(ctx, w.of, func(l lease.Lease) {
 			switch {
 			case l.Key == "" && l != (lease.Lease{}):
 				t.Errorf("%s is told of no key: %+v", h.me.Host, l)
@@ -111,6 +112,34 @@ func told(t *Attempt, p *place) {
 	}
 	all(free(t.Name()))
 	all(take(t, b, t.Name(), 0))
+}
+
+// toldOfSome: who asks for some keys is told of those, at the start, too, and of no other; of one key alone that nobody
+// holds, that these were all.
+func toldOfSome(t *Attempt, p *place) {
+	a, b := p.two(t)
+	key := func(n string) string { return t.Name() + " " + n }
+	take(t, a, key("before, another"), 0)
+	before := take(t, a, key("before"), 0)
+	w := p.watch(t, b, t.Name(), key("before"), key("later"), key("never"))
+	p.watch(t, b, t.Name(), key("never"))
+	w.wants(t, before)
+	take(t, a, key("later, another"), 0)
+	later := take(t, a, key("later"), 0)
+	w.wants(t, later)
+	if err := a.Release(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // one is given back, and one ends: whichever comes first
+		select {
+		case got := <-w.told:
+			if got != free(before.Key) && got != free(later.Key) {
+				t.Fatalf("told of %+v", got)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("not told that they are free")
+		}
+	}
 }
 
 // toldOfItsEnd: that nobody has renewed a lease is told, whatever its key.

@@ -190,7 +190,7 @@ func TestWhatCannotBeReadStays(t *testing.T) {
 	}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	go func() { _ = a.Watch(ctx, func(lease.Lease) {}) }()
+	go func() { _ = a.Watch(ctx, nil, func(lease.Lease) {}) }()
 	for range 4 {
 		select {
 		case err := <-warned:

@@ -19,21 +19,21 @@ const poll = 200 * time.Millisecond
 // then. It looks at SQLite's data_version (sqlite.org/pragma.html#pragma_data_version), which is
 // another one when any other connection has written, and at the clock for what ends by itself.
 // A row that cannot be read is told to Options.Warn, and to nobody else.
-func (s *Store) Watch(ctx context.Context, tell func(lease.Lease)) error {
-	err := s.watch(ctx, tell)
+func (s *Store) Watch(ctx context.Context, keys []string, tell func(lease.Lease)) error {
+	err := s.watch(ctx, keys, tell)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("cannot watch the leases in %s: %w", s.path, err)
 }
 
-func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
+func (s *Store) watch(ctx context.Context, keys []string, tell func(lease.Lease)) error {
 	conn, err := s.eyes.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	w := watch{store: s, conn: conn, tell: tell, told: map[string]row{}}
+	w := watch{store: s, conn: conn, keys: keys, tell: tell, told: map[string]row{}}
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	for {
@@ -57,6 +57,7 @@ func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
 type watch struct {
 	store   *Store
 	conn    *sql.Conn
+	keys    []string // of which it is told; nil: of all
 	tell    func(lease.Lease)
 	version int64          // of the file, when it was read; 0: never
 	rows    []row          // as they were then
@@ -74,6 +75,9 @@ func (w *watch) look(ctx context.Context) error {
 		read, err := rows(ctx, w.conn, w.store.o.Warn)
 		if err != nil {
 			return err
+		}
+		if w.keys != nil {
+			read = slices.DeleteFunc(read, func(r row) bool { return !slices.Contains(w.keys, r.key) })
 		}
 		w.version, w.rows = version, read
 	}

@@ -143,7 +143,7 @@ func TestNoBucket(t *testing.T) {
 	if l, err := a.Acquire(t.Context(), "k", 0); err == nil || errors.Is(err, lease.ErrHeld) || errors.Is(err, lease.ErrLost) {
 		t.Errorf("without a bucket: %+v, %v", l, err)
 	}
-	if err := a.Watch(t.Context(), func(lease.Lease) {}); err == nil {
+	if err := a.Watch(t.Context(), nil, func(lease.Lease) {}); err == nil {
 		t.Error("a watch without a bucket is none")
 	}
 }
@@ -160,7 +160,7 @@ func TestWarn(t *testing.T) {
 	corrupt(js)(t, "the key")
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	go func() { _ = a.Watch(ctx, func(lease.Lease) {}) }()
+	go func() { _ = a.Watch(ctx, nil, func(lease.Lease) {}) }()
 	select {
 	case err := <-warned:
 		if !strings.Contains(err.Error(), `"the key"`) {

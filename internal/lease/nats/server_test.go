@@ -152,7 +152,7 @@ func aWatchIsLost(t *testing.T) {
 	if _, err := a.Acquire(t.Context(), "k", 0); err != nil {
 		t.Fatal(err)
 	}
-	go func() { ended <- a.Watch(t.Context(), func(l lease.Lease) { told <- l }) }()
+	go func() { ended <- a.Watch(t.Context(), nil, func(l lease.Lease) { told <- l }) }()
 	<-told
 	s.Shutdown()
 	select {

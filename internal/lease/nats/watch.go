@@ -40,21 +40,21 @@ var errGap = errors.New("something was told that has not come")
 // server is gone for some seconds, or when a message was missed: whoever watches again is told
 // of all that is held. A value that cannot be read is told to Options.Warn, and to nobody else.
 // It has no flow control, which would take one more permission: who is too slow misses a message.
-func (s *Store) Watch(ctx context.Context, tell func(lease.Lease)) error {
-	err := s.watch(ctx, tell)
+func (s *Store) Watch(ctx context.Context, keys []string, tell func(lease.Lease)) error {
+	err := s.watch(ctx, keys, tell)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("cannot watch the leases of the bucket %s: %w", s.o.Bucket, err)
 }
 
-func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
+func (s *Store) watch(ctx context.Context, keys []string, tell func(lease.Lease)) error {
 	sub, err := s.js.Conn().SubscribeSync(s.js.Conn().NewInbox())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	name, waiting, err := s.consume(ctx, sub.Subject)
+	name, waiting, err := s.consume(ctx, sub.Subject, s.subjects(keys))
 	if err != nil {
 		return err
 	}
@@ -74,14 +74,26 @@ func (s *Store) watch(ctx context.Context, tell func(lease.Lease)) error {
 	}
 }
 
-// consume has the server tell the last message of each subject, and then every one, in their order.
+// subjects are those of keys, and one of which nothing is told, so that there is one; nil: of all.
+func (s *Store) subjects(keys []string) []string {
+	if keys == nil {
+		return []string{s.prefix() + ">"}
+	}
+	out := []string{s.prefix() + baseName}
+	for _, key := range keys {
+		out = append(out, s.subject(key))
+	}
+	return out
+}
+
+// consume has the server tell the last message of each of subjects, and then every one, in their order.
 // It returns its name, and how many messages it has to tell at first.
-func (s *Store) consume(ctx context.Context, to string) (string, uint64, error) {
+func (s *Store) consume(ctx context.Context, to string, subjects []string) (string, uint64, error) {
 	ctx, end := context.WithTimeout(ctx, s.o.Wait)
 	defer end()
 	c, err := s.js.CreatePushConsumer(ctx, s.stream(), jetstream.ConsumerConfig{
 		DeliverSubject: to, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, AckPolicy: jetstream.AckNonePolicy,
-		FilterSubject: s.prefix() + ">", IdleHeartbeat: heartbeat, InactiveThreshold: forgotten,
+		FilterSubjects: subjects, IdleHeartbeat: heartbeat, InactiveThreshold: forgotten,
 		MemoryStorage: true, Replicas: 1,
 	})
 	if err != nil {
