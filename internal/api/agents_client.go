@@ -49,6 +49,11 @@ func (c *Client) Orders(ctx context.Context) (Orders, error) {
 	return get[Orders](ctx, c, "/v1/orders")
 }
 
+// ApproveOrdered approves of an order that was asked for at another host.
+func (c *Client) ApproveOrdered(ctx context.Context, id string) (Order, error) {
+	return post[Order](ctx, c, once, "/v1/orders/"+url.PathEscape(id)+"/approve", nil)
+}
+
 // CancelOrder takes back an order that is not over.
 func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	return post[Order](ctx, c, once, "/v1/orders/"+url.PathEscape(id)+"/cancel", struct{}{})

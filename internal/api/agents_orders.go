@@ -111,13 +111,17 @@ type Order struct {
 	By      string     `json:"by"`
 	At      time.Time  `json:"at"`
 	Expires *time.Time `json:"expires,omitempty"`
-	State   string     `json:"state"` // open, queued, done, refused or expired
+	State   string     `json:"state"` // asked, open, queued, done, refused or expired
 	Over    bool       `json:"over"`  // nothing more becomes of it
 	Guard   string     `json:"guard,omitempty"`
 	Why     string     `json:"why,omitempty"`
 	Until   *time.Time `json:"until,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
 	Action  string     `json:"action,omitempty"` // that answers it
+	// Approved is who approved here of what was asked for at another host; Asks is, of one that waits for that, exactly
+	// what was asked for, a line each.
+	Approved string   `json:"approved,omitempty"`
+	Asks     []string `json:"asks,omitempty"`
 	// Arrival is what became of what a nudge or an answer was to give: delivered (and the
 	// proof of it), not_delivered or cannot_tell; nil as long as that is open.
 	Arrival *Arrival `json:"arrival,omitempty"`

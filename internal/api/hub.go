@@ -11,7 +11,7 @@ type Hub struct {
 	Status string     `json:"status"`           // ok, unknown or absent
 	Why    string     `json:"why,omitempty"`    // why it is not ok
 	Looks  string     `json:"looks,omitempty"`  // the host that looks after all, and tells of those that are silent; empty: not known
-	Remote string     `json:"remote,omitempty"` // what people at other hosts may do here: view or act
+	Remote string     `json:"remote,omitempty"` // what people at other hosts may do here: view, ask or act
 	Hosts  []HubHost  `json:"hosts"`            // the others
 	Leases []HubLease `json:"leases"`           // what this host wants, or holds
 	Offers Offers     `json:"offers"`           // what this host has for agents that anybody wants to start

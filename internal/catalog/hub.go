@@ -18,6 +18,7 @@ type Remote string
 // What other hosts may do here.
 const (
 	RemoteView Remote = "view" // look, as an agent of this host may
+	RemoteAsk  Remote = "ask"  // look, and order what a person of this host then approves of
 	RemoteAct  Remote = "act"  // whatever a person may who sits here: by this host's own rules and mode
 )
 
@@ -49,8 +50,8 @@ func ReadHub(cfg config.Config) (h Hub, err error) {
 		return h, err
 	}
 	h = Hub{Host: s.Host, Remote: Remote(cmp.Or(s.Remote, string(RemoteView))), Labels: s.Labels}
-	if h.Remote != RemoteView && h.Remote != RemoteAct {
-		return h, cfg.Misread("hub", fmt.Errorf("remote: %q is none of view and act", s.Remote))
+	if !slices.Contains([]Remote{RemoteView, RemoteAsk, RemoteAct}, h.Remote) {
+		return h, cfg.Misread("hub", fmt.Errorf("remote: %q is none of view, ask and act", s.Remote))
 	}
 	if i := slices.IndexFunc(s.Labels, func(l string) bool { return !label.MatchString(l) }); i >= 0 {
 		return h, cfg.Misread("hub", fmt.Errorf("labels: %q is no label: want letters, digits and . _ - = /, 64 at most", s.Labels[i]))

@@ -31,7 +31,7 @@ func TestReadHub(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`labels = ["a b"]`: `labels: "a b" is no label`, "labels = [" + strings.Join(many, ", ") + "]": "labels: 33 are too many, 32 at most", `labels = [""]`: `"" is no label`,
-		`remote = "ask"`: `"ask" is none of view and act`, `host = "a"`: "here it is for a file of leases", "file = \"/l\"\nhost = \"a/b\"": `"a/b" is no name of a host`,
+		`remote = "asks"`: `"asks" is none of view, ask and act`, `host = "a"`: "here it is for a file of leases", "file = \"/l\"\nhost = \"a/b\"": `"a/b" is no name of a host`,
 	} {
 		if _, err := read(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "custos.toml:") {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -66,7 +66,13 @@ func answers(c *cobra.Command, order *api.ApproveOrder) {
 	c.Flags().StringVar(&order.Digest, "digest", "", "the `DIGEST` of the code, or the item of a vault, that you were shown")
 }
 
-func writeDenied(p *page, v api.Approved) { writeBegun(p, v, "Denied by %s, and begun instead:") }
+func writeDenied(p *page, v api.Approved) {
+	if len(v.Actions) == 0 {
+		p.line("Denied by %s. Nothing of it is done.", flat(v.By))
+		return
+	}
+	writeBegun(p, v, "Denied by %s, and begun instead:")
+}
 
 func writeApproved(p *page, v api.Approved) { writeBegun(p, v, "Approved by %s, and begun:") }
 

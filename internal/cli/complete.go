@@ -28,7 +28,7 @@ func completions() map[string][]source {
 		"why": {either(agentNames, alertNumbers, ruleNames, agentSubjects, alertSubjects)}, "rules": {ruleNames},
 		"mail read": {mailIDs}, "mail archive": {mailIDs}, "mail reply": {mailIDs}, "web revoke": {webSessions},
 		"convoy add": {convoyIDs, workRefs}, "convoy remove": {convoyIDs, workRefs}, "group add": {convoyIDs, workRefs}, "group remove": {convoyIDs, workRefs}, "budget left": {agentNames}, "merge add": {noNames}, "grant": {agentNames, noNames},
-		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},
+		"formula show": {either(formulaNames, runIDs)}, "formula step done": {runIDs}, "formula step fail": {runIDs}, "orders approve": {orderIDs}, "orders cancel": {orderIDs}, "orders show": {orderIDs},
 	}
 	for _, k := range []struct {
 		from     source

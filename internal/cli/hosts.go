@@ -18,7 +18,7 @@ import (
 var elsewhere = map[string]bool{ // its first argument names something
 	"custos": false, "custos top": false, "custos ps": false, "custos status": false, "custos alerts": false, "custos plan": false, "custos preflight": false,
 	"custos feed": false, "custos errors": false, "custos report": false, "custos cost": false, "custos budget": false, "custos budget list": false,
-	"custos orders": false, "custos show": true, "custos peek": true, "custos logs": true, "custos wait": true, "custos why": true, "custos trace": true,
+	"custos orders": false, "custos orders show": false, "custos orders cancel": false, "custos show": true, "custos peek": true, "custos logs": true, "custos wait": true, "custos why": true, "custos trace": true,
 	"custos failures": true, "custos nudge": true, "custos answer": true, "custos interrupt": true, "custos stop": true, "custos recover": true,
 	"custos spawn": true, "custos checkpoint": true, "custos ack": true, "custos approve": true, "custos deny": true, "custos attach": true,
 }

@@ -76,7 +76,7 @@ func writeHub(p *page, v api.Hub) {
 	case v.Why != "":
 		p.text(0, "This is host "+flat(v.Host)+". What it shares is not acted on now: "+flat(v.Why)+".")
 	default:
-		p.text(0, "This is host "+flat(v.Host)+". People at other hosts may "+map[string]string{"act": "look and order here.", "view": "look here, and order nothing."}[v.Remote])
+		p.text(0, "This is host "+flat(v.Host)+". People at other hosts may "+map[string]string{"act": "look and order here.", "ask": "look here, and order what a person here then approves of (custos orders).", "view": "look here, and order nothing."}[v.Remote])
 	}
 	if len(v.Offers.Labels) > 0 {
 		p.text(0, "Agents are placed here by the label "+flat(strings.Join(v.Offers.Labels, ", "))+".")

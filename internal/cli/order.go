@@ -88,9 +88,10 @@ func (a *app) give(cmd *cobra.Command, list []api.OrderRequest, f orderFlags) ([
 		}
 		took = append(took, order)
 	}
-	held := f.held || cmd.Flags().Changed("wait")
+	long := cmd.Flags().Changed("wait")
 	until := time.Now().Add(wait)
 	for i := range took {
+		held := long || f.held && took[i].State != "asked" // a person elsewhere is not waited for
 		if took[i], err = await(ctx, l, list[i], took[i], until, held); err != nil {
 			return took, besides(whereToLook(taken(err, took[i]), list[i]), err, len(list)-1)
 		}
@@ -338,6 +339,9 @@ func orderLine(o api.Order) string {
 		return "Under way: " + deedOf(o) + "."
 	}
 	line := "Queued: " + deedOf(o)
+	if o.State == "asked" {
+		line = "Asked for: " + deedOf(o)
+	}
 	if why := reasonOf(o); why != "" {
 		line += " (" + why + ")"
 	}

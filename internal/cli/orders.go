@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,14 @@ already: an agent whose stop is taken back is wanted running again. What is unde
 way, or over, cannot be taken back.`,
 		Example: "  custos orders cancel 0a1b2c3d4e5f6071",
 		RunE:    asksOne(a, (*api.Client).CancelOrder, func(p *page, o api.Order) { p.text(0, "Cancelled: "+deedOf(o)) }),
+	}), a.brake(&cobra.Command{
+		Use: "approve ID", Short: "Have done what a person at another host of the hub ordered",
+		Long: `approve has an order carried out that a person at another host gave, where this host wants
+a person here to approve of it first (remote = "ask" in [hub]): custos orders show ID says
+exactly what it is. The guards hold as for any order. cancel refuses it; what nobody approves
+of within a day, or the time that was given with it, expires.`,
+		Example: "  custos orders approve 0a1b2c3d4e5f6071",
+		RunE:    asksOne(a, (*api.Client).ApproveOrdered, writeOneOrder),
 	}))
 	return c
 }
@@ -54,7 +63,11 @@ func writeOrders(p *page, v api.Orders) {
 		}
 		p.text(4, why)
 	}
-	p.next([]api.Hint{{Command: "custos orders cancel ID", What: "take one back"}})
+	next := []api.Hint{{Command: "custos orders cancel ID", What: "take one back"}}
+	if slices.ContainsFunc(v.Orders, func(o api.Order) bool { return o.State == "asked" }) {
+		next = append(next, api.Hint{Command: "custos orders show ID", What: "exactly what another host asks for"}, api.Hint{Command: "custos orders approve ID", What: "have it done"})
+	}
+	p.next(next)
 }
 
 // writeOneOrder says what became of an order, whatever it is.
@@ -64,6 +77,16 @@ func writeOneOrder(p *page, o api.Order) {
 		p.text(4, failureOf(o))
 	} else {
 		p.text(4, orderLine(o))
+	}
+	for _, line := range o.Asks {
+		p.text(4, flat(line))
+	}
+	if o.Approved != "" {
+		p.text(4, "Approved by "+flat(o.Approved)+".")
+	}
+	if o.State == "asked" {
+		p.next(append([]api.Hint{{Command: "custos orders approve " + o.ID, What: "have it done, at the host itself"}}, o.Next...))
+		return
 	}
 	if r := o.Arrival; r != nil && r.Outcome == "delivered" {
 		p.text(4, "Delivered. What proves it: "+flat(r.Proof))

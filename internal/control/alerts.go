@@ -145,13 +145,43 @@ func called(given string, call Call) string {
 }
 
 func (c *Control) approve(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
+	if a, err := c.alert(ctx, call, "approve", false, ""); err == nil && a.Rule == ruleAsked {
+		return c.answerAsked(ctx, call, order, a, (*Control).letOrder)
+	}
 	return c.answer(ctx, call, order, "approve", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
 		return c.Approver.Approve(ctx, of, by, func(all []fleet.Action) ([]fleet.Message, error) { return nil, saw(all, all) })
 	})
 }
 
+// ruleAsked is the rule of the alert that a person at another host has ordered something that waits for one here.
+const ruleAsked = "order-asked"
+
+// answerAsked does with the order that an alert is about what a person says.
+func (c *Control) answerAsked(ctx context.Context, call Call, order api.ApproveOrder, a fleet.Alert, do func(*Control, context.Context, Call) (api.Order, error)) (api.Approved, error) {
+	if err := shown(a, order.ID); err != nil {
+		return api.Approved{}, err
+	}
+	call.ID, call.By = a.Subject.Name, called(order.By, call)
+	o, err := do(c, ctx, call)
+	if err != nil {
+		return api.Approved{}, err
+	}
+	out := api.Approved{Number: a.Number, By: call.By, Actions: []api.ApprovedThing{}}
+	about := fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}
+	if o.Agent == "" {
+		about = a.Subject
+	}
+	if o.State != string(fleet.OrderRefused) {
+		out.Actions = append(out.Actions, api.ApprovedThing{ID: o.ID, Do: o.Do, Subject: view.SubjectText(about)})
+	}
+	return out, nil
+}
+
 // denyAlert has done what is done instead of what an alert leads to.
 func (c *Control) denyAlert(ctx context.Context, call Call, order api.ApproveOrder) (api.Approved, error) {
+	if a, err := c.alert(ctx, call, "deny", false, ""); err == nil && a.Rule == ruleAsked {
+		return c.answerAsked(ctx, call, order, a, (*Control).cancelOrder)
+	}
 	return c.answer(ctx, call, order, "deny", func(of fleet.AlertKey, by string, saw func(asked, begun []fleet.Action) error) error {
 		return c.Approver.Deny(ctx, of, by, func(denied, instead []fleet.Action) ([]fleet.Message, error) { return nil, saw(denied, instead) })
 	})

@@ -25,6 +25,7 @@ func orders() Noun {
 		{Name: "add", Access: Author, Large: true, Do: given((*Control).order)},
 		{Name: "show", Do: asks((*Control).orderShown)},
 		{Name: "cancel", Access: Person, Do: asks((*Control).cancelOrder)},
+		{Name: "approve", Access: Person, Do: asks((*Control).letOrder)},
 	}}
 }
 
@@ -46,6 +47,9 @@ type Orders interface {
 	// it had changed of its agent's record already: back changes that again. An order that
 	// is over, or that is being carried out, wraps ledger.ErrIllegal.
 	Cancel(ctx context.Context, o fleet.Order, by string, back func(fleet.Registration) (fleet.Registration, error)) (fleet.Order, error)
+	// Let opens an order that was asked for at another host, as a person here approves of it; else as Take. One that
+	// waits for that no more wraps ledger.ErrIllegal.
+	Let(ctx context.Context, o fleet.Order, by string) (fleet.Order, error)
 	// Open lists the orders that are not over, in the order they were given.
 	Open(ctx context.Context) ([]fleet.Order, error)
 }
@@ -62,11 +66,55 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 	if err != nil {
 		return api.Order{}, Illegal(err)
 	}
+	if call.Asks {
+		if err := c.mayAsk(ctx, o.ID); err != nil {
+			return api.Order{}, err
+		}
+		o.State = fleet.OrderAsked
+	}
 	taken, err := c.Orders.Take(ctx, o)
 	if err != nil {
 		return api.Order{}, Illegal(err)
 	}
 	return view.Order(taken, c.Watched), nil
+}
+
+// mostAsked is how many orders of other hosts may wait for a person here.
+const mostAsked = 20
+
+// mayAsk refuses one more order that waits where many do.
+func (c *Control) mayAsk(ctx context.Context, id string) error {
+	open, err := c.Orders.Open(ctx)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, o := range open {
+		if o.State == fleet.OrderAsked && o.ID != id {
+			n++
+		}
+	}
+	if n < mostAsked {
+		return nil
+	}
+	return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("nothing was ordered: %d orders of other hosts wait for a person there already", n), Hint: "custos orders"}
+}
+
+// letOrder approves of an order that was asked for at another host.
+func (c *Control) letOrder(ctx context.Context, call Call) (api.Order, error) {
+	o, err := c.Orders.Order(ctx, call.ID)
+	switch {
+	case err != nil:
+	case o.State != fleet.OrderAsked:
+		err = fmt.Errorf("cannot approve of it: %w: it does not wait for that: it is %s", ledger.ErrIllegal, o.State)
+	case !c.Now().Before(o.AskedUntil()):
+		err = fmt.Errorf("cannot approve of it: %w: its time is over", ledger.ErrIllegal)
+	default:
+		if err = c.isMeant(ctx, o); err == nil {
+			o, err = c.Orders.Let(ctx, o, call.By)
+		}
+	}
+	return c.orderFound(call.ID, o, err)
 }
 
 // isMeant refuses an order for an instance that another one of the same name has followed. A pass
@@ -133,6 +181,9 @@ func (c *Control) openOrders(ctx context.Context, _ Call) (api.Orders, error) {
 
 func (c *Control) cancelOrder(ctx context.Context, call Call) (api.Order, error) {
 	o, err := c.Orders.Order(ctx, call.ID)
+	if err == nil && call.Asks && (o.State != fleet.OrderAsked || o.By != call.By) {
+		err = &api.Error{Kind: api.Forbidden, Message: "cannot take it back from another host: it is not one that was asked for there and waits"}
+	}
 	if err == nil && o.IsOver() {
 		err = fmt.Errorf("cannot take it back: %w: it is over: %s", ledger.ErrIllegal, o.State)
 	}

@@ -69,8 +69,9 @@ func (o *office) Drafted(n fleet.Order) ([]fleet.Order, error) {
 	taken, _, err := ledger.Take(nil, n, o.at)
 	return []fleet.Order{taken}, err
 }
-func (o *office) Settle(context.Context, string) error                       { return nil }
-func (o *office) Take(_ context.Context, n fleet.Order) (fleet.Order, error) { return n, nil }
+func (o *office) Settle(context.Context, string) error                                { return nil }
+func (o *office) Let(_ context.Context, n fleet.Order, _ string) (fleet.Order, error) { return n, nil }
+func (o *office) Take(_ context.Context, n fleet.Order) (fleet.Order, error)          { return n, nil }
 func (o *office) Order(context.Context, string) (fleet.Order, error) {
 	return fleet.Order{}, fs.ErrNotExist
 }

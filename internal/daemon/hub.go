@@ -29,7 +29,7 @@ func (s *system) readHub(cfg config.Config) (*member.Member, error) {
 		Place: member.Place{Joined: cfg.HubDir(), Hosts: cfg.HubHosts(), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
 		Epochs: s.epochs, Learn: s.sawEpoch, Changed: func(what string) { s.wake(what) }, Log: s.o.Log,
 		Tell:   s.toldToHosts,
-		Answer: func(from string) http.Handler { return server.GuardHub(from, h.Remote == catalog.RemoteAct, s.api) },
+		Answer: func(from string) http.Handler { return server.GuardHub(from, string(h.Remote), s.api) },
 	})
 	return m, cfg.Misread("hub", err)
 }
@@ -70,9 +70,19 @@ func (s *system) takePart(ctx context.Context) {
 
 // seeHub says in seen how this host stands with what it shares.
 func (s *system) seeHub(seen *fleet.Snapshot) {
-	if s.member != nil {
-		seen.Hub = s.member.Seen(seen.At)
+	if s.member == nil {
+		return
 	}
+	seen.Hub = s.member.Seen(seen.At)
+	if !seen.Hub.Usable() {
+		return
+	}
+	open, err := (orderPort{s}).Open(context.Background())
+	if err != nil {
+		seen.Hub.Blind("what others ask for cannot be read: " + err.Error())
+		return
+	}
+	seen.Hub.Value.Asked = fleet.AskedOf(open, seen.At)
 }
 
 // want has leases be got, and claims made, by their keys.

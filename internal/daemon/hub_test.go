@@ -307,6 +307,88 @@ func TestAHostIsSeenFromAnother(t *testing.T) {
 	}
 }
 
+// TestAnOrderThatIsAskedFor: where a host wants that (remote = "ask"), what a person at another one orders waits for a
+// person here, through a restart too; it does nothing before, is told to people, and shows exactly what it is.
+func TestAnOrderThatIsAskedFor(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	host := func(name, more string) *town {
+		w := foundBeside(t, quickLimits+more)
+		if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
+			t.Fatal(err)
+		}
+		w.start()
+		return w
+	}
+	a, b := host("box1", "[hub]\nremote = \"ask\"\n"), host("box2", "")
+	a.spawn("worker", "reply hello", false)
+	a.awaitState("worker", "idle")
+	var out string
+	await(t, func() string { return out + b.said.String() }, func() bool { out, _ = b.says("ps"); return strings.Contains(out, "box1/worker") })
+	asks := func(args ...string) string {
+		t.Helper()
+		out, code := b.says(args...)
+		if code != 4 || !strings.Contains(out, "Asked for: ") {
+			t.Fatalf("%q: %d: %s", args, code, out)
+		}
+		all, _ := a.says("orders", "--json")
+		var is struct {
+			Orders []struct{ ID, State, By string }
+		}
+		if err := json.Unmarshal([]byte(all), &is); err != nil || len(is.Orders) != 1 || is.Orders[0].State != "asked" || is.Orders[0].By != "person@box2" {
+			t.Fatalf("%v: %s", err, all)
+		}
+		return is.Orders[0].ID
+	}
+	id := asks("stop", "box1/worker", "--why", "enough of it")
+	if out, code := a.says("orders", "show", id); code != 0 || !strings.Contains(out, "enough of it") || !strings.Contains(out, " orders approve "+id) {
+		t.Errorf("what is asked for is not shown: %d: %s", code, out)
+	}
+	await(t, func() string { return out + a.said.String() }, func() bool {
+		out, _ = a.says("alerts")
+		return strings.Contains(out, "person@box2 asks to stop worker")
+	})
+	for _, no := range [][]string{{"--host", "box1", "approve", "1"}, {"--host", "box1", "ack", "1"}} {
+		if out, code := b.says(no...); code == 0 || !strings.Contains(out, "waits for a person here") {
+			t.Errorf("%q: %d: %s", no, code, out)
+		}
+	}
+	_ = a.up.Process.Kill()
+	_ = a.up.Wait()
+	a.start()
+	a.awaitState("worker", "idle")
+	var alerts struct {
+		Alerts []struct {
+			Number int64
+			Rule   string
+		}
+	}
+	await(t, func() string { return out + a.said.String() }, func() bool {
+		out, _ = a.says("alerts", "--json")
+		return json.Unmarshal([]byte(out), &alerts) == nil && len(alerts.Alerts) > 0 && alerts.Alerts[0].Rule == "order-asked"
+	})
+	if out, code := a.says("deny", fmt.Sprint(alerts.Alerts[0].Number)); code != 0 || !strings.Contains(out, "Nothing of it is done") {
+		t.Errorf("it cannot be refused: %d: %s", code, out)
+	}
+	if out, _ := b.says("orders", "show", id, "--host", "box1"); !strings.Contains(out, "refused") && !strings.Contains(out, "taken back") {
+		t.Errorf("who asked does not hear that it was refused: %s", out)
+	}
+	id = asks("stop", "box1/worker")
+	if out, code := b.says("orders", "cancel", id, "--host", "box1"); code != 0 {
+		t.Errorf("who asked cannot take it back: %d: %s", code, out)
+	}
+	id = asks("stop", "box1/worker")
+	if out, code := a.says("orders", "approve", id); code != 0 {
+		t.Errorf("it is not approved of: %d: %s", code, out)
+	}
+	await(t, func() string { return out + a.said.String() }, func() bool {
+		out, _ = b.says("orders", "show", id, "--host", "box1")
+		return strings.Contains(out, "Stopped worker") && strings.Contains(out, "Approved by ")
+	})
+	if out, code := a.says("orders", "approve", id); code != 2 {
+		t.Errorf("approved of twice: %d: %s", code, out)
+	}
+}
+
 // cutFor is how long the hub is cut off: CUSTOS_CUT_FOR, or twice as long as a lease lasts.
 func cutFor() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("CUSTOS_CUT_FOR")); err == nil {

@@ -35,7 +35,13 @@ func (c orderPort) Drafted(o fleet.Order) ([]fleet.Order, error) {
 		return nil, err
 	}
 	prompt, err := c.firstPrompt(taken)
-	return append([]fleet.Order{taken}, prompt...), err
+	all := append([]fleet.Order{taken}, prompt...)
+	for i := range all {
+		if o.State == fleet.OrderAsked {
+			all[i].State = o.State
+		}
+	}
+	return all, err
 }
 
 // Settle has one pass judge what was written down.
@@ -66,11 +72,39 @@ func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	if err != nil {
 		return o, err
 	}
-	c.s.board.Touched(fleet.PartAgents) // it is judged by how the agent is now
-	if err := c.s.loop.Pass(ctx, "order "+taken.ID, restsOn()...); err != nil {
-		return taken, fmt.Errorf("the order is written down, but cannot be judged yet: %w", err)
+	if taken.State == fleet.OrderAsked {
+		c.s.loop.Wake("order " + taken.ID + " asked for")
+		return taken, nil
 	}
-	taken, err = c.Order(ctx, taken.ID)
+	return c.judged(ctx, taken)
+}
+
+// Let opens an order that was asked for, and has one pass judge it.
+func (c orderPort) Let(ctx context.Context, o fleet.Order, by string) (fleet.Order, error) {
+	if err := c.s.begin(ctx); err != nil {
+		return o, err
+	}
+	c.s.listen()
+	st, err := c.s.ledger.writer(ctx)
+	if err == nil {
+		err = st.LetOrder(ctx, by, c.s.world.Now(), o.ID, o.ID+ledger.PromptOf)
+	}
+	if errors.Is(err, store.ErrEnded) {
+		return o, fmt.Errorf("%w: %w", ledger.ErrIllegal, err)
+	}
+	if err != nil {
+		return o, err
+	}
+	return c.judged(ctx, o)
+}
+
+// judged has one pass judge an order that is written down, and returns it as that pass left it.
+func (c orderPort) judged(ctx context.Context, o fleet.Order) (fleet.Order, error) {
+	c.s.board.Touched(fleet.PartAgents) // it is judged by how the agent is now
+	if err := c.s.loop.Pass(ctx, "order "+o.ID, restsOn()...); err != nil {
+		return o, fmt.Errorf("the order is written down, but cannot be judged yet: %w", err)
+	}
+	taken, err := c.Order(ctx, o.ID)
 	if err == nil && taken.State == fleet.OrderDone && taken.Do.Action() == "" {
 		c.await(ctx)
 	}
@@ -151,10 +185,11 @@ func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back fu
 	if err != nil {
 		return o, err
 	}
-	switch o.Do {
-	case fleet.OrderStop:
+	switch {
+	case o.State == fleet.OrderAsked && o.Do != fleet.OrderSpawn: // it had changed nothing
+	case o.Do == fleet.OrderStop:
 		_, err = st.UpdateRegistration(ctx, o.Agent, now, back)
-	case fleet.OrderSpawn:
+	case o.Do == fleet.OrderSpawn:
 		err = st.EndOrder(ctx, o.ID+ledger.PromptOf, fleet.OrderRefused, why, now)
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrEnded) {

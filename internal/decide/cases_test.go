@@ -216,7 +216,11 @@ func (w *world) read(line string) error {
 	case "run", "step", "run-fact", "fact":
 		return w.readRun(words[0], args, set)
 	case "order":
-		w.past.Orders = append(w.past.Orders, order(args, set))
+		if o := order(args, set); o.State == fleet.OrderAsked {
+			w.past.Asked = append(w.past.Asked, o)
+		} else {
+			w.past.Orders = append(w.past.Orders, o)
+		}
 	case "paused": // a project
 		w.past.Silences = append(w.past.Silences, fleet.PauseProject(args[0], "ann", "", at("09:00")))
 	case "budget": // NAME scope=agent of=a window=day usd=10 … spent=12 [allowance=a] [unpriced=2] [stop=150] [until=12:00]

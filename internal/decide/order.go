@@ -49,6 +49,17 @@ func (p *pass) answerOrders() {
 			p.answer(i, &orders[i])
 		}
 	}
+	p.forgetAsked()
+}
+
+// forgetAsked ends the orders of people at other hosts that nobody here has approved of in their time.
+func (p *pass) forgetAsked() {
+	for _, o := range p.past.Asked {
+		if !p.snap.At.Before(o.AskedUntil()) {
+			o.State, o.Guard, o.Why = fleet.OrderExpired, fleet.GuardApproval, "nobody here has approved of it"
+			p.plan.Orders = append(p.plan.Orders, o)
+		}
+	}
 }
 
 func agentSubject(name string) fleet.Subject {

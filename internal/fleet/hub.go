@@ -9,6 +9,8 @@ type Hub struct {
 	Leases []Lease `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"`  // that something here wants or has wanted, by key
 	Claims []Claim `json:"claims,omitempty" unread:"no rule judges who runs what is done once"` // that something here wants or has wanted, by key
 	Peers  []Peer  `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`           // that this host looks after
+	// Asked are the orders of people at other hosts that wait for a person here.
+	Asked []Asked `json:"asked,omitempty" unread:"over = \"order\" ranges over them"`
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
 }
@@ -77,6 +79,25 @@ type Peer struct {
 	Name    string         `json:"name" help:"its name on the hub"`
 	Silent  Leaf[Duration] `json:"silent" help:"time since it told anything; 0s while it tells"`
 	Doubled bool           `json:"doubled,omitempty" help:"whether two daemons tell under its name at once"`
+}
+
+// Asked is an order of a person at another host that waits for a person here.
+type Asked struct {
+	ID    string   `json:"id" help:"its ID"`
+	By    string   `json:"by" help:"who asks, as person@HOST"`
+	Do    OrderDo  `json:"do" help:"what is to be done, as stop or spawn"`
+	Agent string   `json:"agent,omitempty" help:"the agent that it is about; empty for an account"`
+	Waits Duration `json:"waits" help:"for how long it has waited"`
+}
+
+// AskedOf are those of orders that wait so at a moment.
+func AskedOf(orders []Order, at Instant) (out []Asked) {
+	for _, o := range orders {
+		if o.State == OrderAsked {
+			out = append(out, Asked{ID: o.ID, By: o.By, Do: o.Do, Agent: o.Agent, Waits: Duration(max(0, at.Since(o.At)))})
+		}
+	}
+	return out
 }
 
 // Shared says what of an action's target several hosts have in common.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // OrderDo is what an order asks for.
@@ -74,6 +75,7 @@ type OrderState string
 
 // The states of an order.
 const (
+	OrderAsked   OrderState = "asked" // of a person at another host: it waits until one here approves of it, and nothing follows from it
 	OrderOpen    OrderState = "open"
 	OrderQueued  OrderState = "queued" // refused for now, by a guard that will lift; Why and Until say so
 	OrderDone    OrderState = "done"
@@ -105,6 +107,8 @@ type Order struct {
 	Spawn    *Registration `json:"spawn,omitempty"`
 	// Arrival is what became of what it was to give the agent, once that was tried; nil before.
 	Arrival *Arrival `json:"arrival,omitempty"`
+	// Approved is who approved here of an order that was asked for at another host.
+	Approved string `json:"approved,omitempty"`
 	// TakenBack is how many starts that waited a stop has taken back.
 	TakenBack int `json:"taken_back,omitempty"`
 }
@@ -112,6 +116,17 @@ type Order struct {
 // IsOver says whether nothing more becomes of the order.
 func (o Order) IsOver() bool {
 	return o.State == OrderDone || o.State == OrderRefused || o.State == OrderExpired
+}
+
+// AskedFor is for how long an order waits to be approved of that does not say it.
+const AskedFor = 24 * time.Hour
+
+// AskedUntil is until when an order waits to be approved of.
+func (o Order) AskedUntil() Instant {
+	if !o.Expires.IsZero() {
+		return o.Expires
+	}
+	return o.At.Add(AskedFor)
 }
 
 // gives says whether it is to give an agent something.

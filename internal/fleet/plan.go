@@ -208,6 +208,8 @@ type Past struct {
 	// that are not over, in the order they were given.
 	Registrations []Registration `json:"registrations,omitempty"`
 	Orders        []Order        `json:"orders,omitempty"`
+	// Asked are those that wait to be approved of: nothing follows from them.
+	Asked []Order `json:"asked,omitempty"`
 	// Tried are the orders of pools that are over, given within the last twenty minutes: what
 	// came to nothing is not ordered again before its time.
 	Tried []Order `json:"tried,omitempty"`

@@ -30,7 +30,7 @@ func vocabularies() map[reflect.Type][]string {
 			GuardCooldown, GuardAttempts, GuardVerdict, GuardGate, GuardSpend, GuardBudget, GuardLease, GuardBlast, GuardApproval, GuardLimit},
 		[]Holder{HolderAlive, HolderDead, HolderReused, HolderUnknown},
 		[]Mode{ModeObserve, ModeAsk, ModeAuto},
-		[]OrderState{OrderOpen, OrderQueued, OrderDone, OrderRefused, OrderExpired},
+		[]OrderState{OrderAsked, OrderOpen, OrderQueued, OrderDone, OrderRefused, OrderExpired},
 		[]Outcome{OutcomeDelivered, OutcomeNot, OutcomeUnknown},
 		[]Owner{OwnerCustos, OwnerAdopted, OwnerConfigured, OwnerForeign, OwnerUnknown},
 		PartNames(),

@@ -38,10 +38,18 @@ func (w *world) Order(_ context.Context, id string) (fleet.Order, error) {
 	if i := slices.IndexFunc(w.pass.Past.Orders, func(o fleet.Order) bool { return o.ID == id }); i >= 0 {
 		return w.pass.Past.Orders[i], nil
 	}
+	if id == "asked" {
+		return fleet.Order{ID: id, Do: fleet.OrderStop, Agent: "builder", By: "person@box2", At: w.pass.Snapshot.At, State: fleet.OrderAsked}, nil
+	}
 	if id != "known" {
 		return fleet.Order{}, fmt.Errorf("cannot find it: %w", fs.ErrNotExist)
 	}
 	return fleet.Order{ID: id, Do: fleet.OrderStop, Agent: "builder", By: "me", At: instant(0), State: fleet.OrderDone, Why: "gone"}, nil
+}
+
+func (w *world) Let(_ context.Context, o fleet.Order, by string) (fleet.Order, error) {
+	o.State, o.Approved = fleet.OrderOpen, by
+	return o, nil
 }
 
 // Cancel changes the record that the agent has by that order.

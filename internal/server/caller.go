@@ -28,6 +28,8 @@ type Caller struct {
 	Behalf string
 	// From is the host of the hub at which the person sits; "" for this one.
 	From string
+	// Asks: what is ordered waits for a person here.
+	Asks bool
 }
 
 // Name is the caller's user name, for the record; of who sits at another host, that.

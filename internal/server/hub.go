@@ -16,22 +16,37 @@ import (
 // its daemon or its records is done on it.
 var ordered = regexp.MustCompile(`^/v1/(orders|orders/[^/]+/cancel|alerts/[^/]+/(ack|approve|deny))$`)
 
-// GuardHub lets through to h what a host of the hub may ask here: looks, and where acts is true
-// what a person there orders. Which host asks is known; who asks there has been found out there, and an
-// agent is said to be one.
-func GuardHub(from string, acts bool, h http.Handler) http.Handler {
+// askable are those of them that wait for a person here, where a host wants that.
+var askable = regexp.MustCompile(`^/v1/orders(/[^/]+/cancel)?$`)
+
+// What people at other hosts may do here, as [hub] says it.
+const (
+	remoteAsk = "ask"
+	remoteAct = "act"
+)
+
+// GuardHub lets through to h what a host of the hub may ask here: looks, and what a person there orders: where remote
+// is "act" as if they sat here, where it is "ask" for a person here to approve of. Which host asks is known; who
+// asks there has been found out there, and an agent is said to be one.
+func GuardHub(from, remote string, h http.Handler) http.Handler {
+	acts, asks := remote == remoteAct, remote == remoteAsk
 	refuse := func(w http.ResponseWriter, req *http.Request, why string) {
 		(&server{}).fail(w, req, &api.Error{Kind: api.Forbidden, Message: why})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		behalf, c := req.Header.Get(api.OnBehalf), Caller{UID: os.Getuid(), From: from}
+		behalf, c := req.Header.Get(api.OnBehalf), Caller{UID: os.Getuid(), From: from, Asks: asks}
 		looks := req.Method == http.MethodGet
 		switch {
 		case looks && !acts:
 			behalf = "an unknown asker at host " + from
 		case looks || acts && req.Method == http.MethodPost && ordered.MatchString(req.URL.Path):
 			c.Person = behalf == ""
-		case acts:
+		case asks && req.Method == http.MethodPost && askable.MatchString(req.URL.Path):
+			c.Person = behalf == ""
+		case asks && ordered.MatchString(req.URL.Path):
+			refuse(w, req, `cannot do this from another host: what is ordered there waits for a person here (remote = "ask" in [hub] of its custos.toml), who says it`)
+			return
+		case acts || asks:
 			refuse(w, req, "cannot do this from another host: it is done on the host itself")
 			return
 		default:

@@ -32,6 +32,7 @@ func TestWhatAnotherHostMayDo(t *testing.T) {
 		{"POST", "/v1/orders", "", true, true, ""},
 		{"POST", "/v1/orders", "builder", true, false, ""}, // the handler refuses it
 		{"POST", "/v1/orders/o1/cancel", "", true, true, ""},
+		{"POST", "/v1/orders/o1/approve", "", true, false, "done on the host itself"},
 		{"POST", "/v1/alerts/3/approve", "", true, true, ""},
 		{"POST", "/v1/alerts/3/deny", "", true, true, ""},
 		{"POST", "/v1/alerts/3/ack", "", true, true, ""},
@@ -47,7 +48,7 @@ func TestWhatAnotherHostMayDo(t *testing.T) {
 		{"PUT", "/v1/code", "", true, false, "done on the host itself"},
 	} {
 		var got *http.Request
-		h := GuardHub("box1", c.acts, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+		h := GuardHub("box1", map[bool]string{true: "act", false: "view"}[c.acts], http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 		req := httptest.NewRequest(c.method, "http://custos"+c.path, nil)
 		req.Header.Set(api.ForHost, "box3")
 		if c.behalf != "" {
@@ -64,6 +65,43 @@ func TestWhatAnotherHostMayDo(t *testing.T) {
 		caller, _ := got.Context().Value(callerKey{}).(Caller)
 		if caller.Person != c.person || caller.From != "box1" || caller.UID != os.Getuid() || caller.Name() != "person@box1" || got.Header.Get(api.ForHost) != "" || c.person != (got.Header.Get(api.OnBehalf) == "") {
 			t.Errorf("%s %s behalf=%q acts=%v: asked by %+v, for %q, on behalf of %q", c.method, c.path, c.behalf, c.acts, caller, got.Header.Get(api.ForHost), got.Header.Get(api.OnBehalf))
+		}
+	}
+}
+
+// TestWhatWaitsForAPersonHere: where remote is "ask" a person elsewhere may order, and take back what they ordered: it is
+// said that it waits; what a person here says is theirs alone, and a look is one as of anybody.
+func TestWhatWaitsForAPersonHere(t *testing.T) {
+	for _, c := range []struct {
+		method, path, behalf string
+		person               bool // it counts as one
+		says                 string
+	}{
+		{"GET", "/v1/agents", "", false, ""},
+		{"POST", "/v1/orders", "", true, ""},
+		{"POST", "/v1/orders", "builder", false, ""}, // the handler refuses it
+		{"POST", "/v1/orders/o1/cancel", "", true, ""},
+		{"POST", "/v1/orders/o1/approve", "", false, "done on the host itself"},
+		{"POST", "/v1/alerts/3/approve", "", false, "waits for a person here"},
+		{"POST", "/v1/alerts/3/deny", "", false, "waits for a person here"},
+		{"POST", "/v1/alerts/3/ack", "", false, "waits for a person here"},
+		{"POST", "/v1/code", "", false, "done on the host itself"},
+	} {
+		var got *http.Request
+		req := httptest.NewRequest(c.method, "http://custos"+c.path, nil)
+		if c.behalf != "" {
+			req.Header.Set(api.OnBehalf, c.behalf)
+		}
+		w := httptest.NewRecorder()
+		GuardHub("box1", "ask", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })).ServeHTTP(w, req)
+		if (got == nil) != (c.says != "") || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
+		}
+		if got == nil {
+			continue
+		}
+		if caller, _ := got.Context().Value(callerKey{}).(Caller); !caller.Asks || caller.Person != c.person {
+			t.Errorf("%s %s behalf=%q: asked by %+v", c.method, c.path, c.behalf, caller)
 		}
 	}
 }

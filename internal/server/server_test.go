@@ -288,7 +288,7 @@ func TestEveryRouteAnswers(t *testing.T) {
 		if r.stream != nil {
 			continue // TestEventStream
 		}
-		url := strings.NewReplacer("/work/{id}", "/work/w9", "/teams/{id}", "/teams/w6", "/reviews/{id}", "/reviews/w5", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/web/{id}/{do}", "/web/known/revoke-all", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
+		url := strings.NewReplacer("/work/{id}", "/work/w9", "/teams/{id}", "/teams/w6", "/reviews/{id}", "/reviews/w5", "/formulas/{id}", "/formulas/recording", "/plugins/{id}", "/plugins/recording", "/orders/{id}/cancel", "/orders/o1/cancel", "/orders/{id}/approve", "/orders/asked/approve", "/agents/{id}/log", "/agents/quiet/log", "/agents/{id}", "/agents/builder", "/alerts/{id}", "/alerts/3", "/web/{id}/{do}", "/web/known/revoke-all", "{name}", "recording", "{do}", "disable", "{id}", "known", "{kind}", "claude").Replace(r.pattern)
 		if url == "/v1/story" {
 			url += "?of=3"
 		}

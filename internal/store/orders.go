@@ -73,6 +73,34 @@ func (s *Store) Orders(ctx context.Context, f OrderFilter) ([]fleet.Order, error
 	})
 }
 
+// LetOrder opens orders that were asked for, as someone here approves of them, in one transaction. The first of them
+// has to be there; one that waits for that no more is ErrEnded.
+func (s *Store) LetOrder(ctx context.Context, by string, at fleet.Instant, ids ...string) error {
+	return s.write(ctx, "approve of order "+fleet.Line(ids[0], 80), at, func(t *tx) error {
+		for i, id := range ids {
+			o, err := t.order(id)
+			switch {
+			case err != nil:
+				return err
+			case o == nil && i > 0:
+				continue
+			case o == nil:
+				return ErrNotFound
+			case o.State != fleet.OrderAsked:
+				return fmt.Errorf("it %w as %s", ErrEnded, o.State)
+			}
+			o.State, o.Approved, o.At = fleet.OrderOpen, by, at
+			if err := t.saveOrder(*o); err != nil {
+				return err
+			}
+			if err := t.orderEvent("order.approved", *o, string(o.Do)+" by "+o.By+", approved by "+by); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // EndOrder ends an order otherwise than by a pass: a person takes it back, or a
 // spool tells what became of it. One that is over stays as it is: the same state
 // again is no error, another is ErrEnded. One whose action is under way cannot

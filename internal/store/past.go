@@ -134,6 +134,8 @@ const tried = 20 * time.Minute
 func (m *mirror) orders(p *fleet.Past, at fleet.Instant) {
 	for _, o := range on[fleet.Order](m).values(at) {
 		switch {
+		case o.State == fleet.OrderAsked:
+			p.Asked = append(p.Asked, o)
 		case !o.IsOver():
 			p.Orders = append(p.Orders, o)
 		case at.Since(o.At) < tried:

@@ -394,6 +394,31 @@ func TestOrderLife(t *testing.T) {
 	}
 }
 
+// TestAskedOrders: nothing sees an order that waits for a person's word but who looks for it; when that is given it is
+// one like any other, with what goes with it, once.
+func TestAskedOrders(t *testing.T) {
+	s := fresh(t)
+	o := fleet.Order{ID: "o1", Do: fleet.OrderSpawn, Agent: "a", By: "person@box1", At: at(1), State: fleet.OrderAsked}
+	with := fleet.Order{ID: "o1-prompt", Do: fleet.OrderNudge, Agent: "a", By: o.By, At: at(1), Text: "go", State: fleet.OrderAsked}
+	for range 2 {
+		taken, _, err := s.TakeOrder(t.Context(), o, with)
+		ok(t, err)
+		if taken.State != fleet.OrderAsked {
+			t.Errorf("it is %s", taken.State)
+		}
+	}
+	if p := past(t, s, at(2)); len(p.Orders) != 0 || len(p.Asked) != 2 {
+		t.Errorf("orders %s, asked %s", asJSON(p.Orders), asJSON(p.Asked))
+	}
+	ok(t, s.LetOrder(t.Context(), "ann", at(3), "o1", "o1-prompt", "o1-none"))
+	p := past(t, s, at(4))
+	if len(p.Asked) != 0 || len(p.Orders) != 2 || p.Orders[0].State != fleet.OrderOpen || p.Orders[0].Approved != "ann" || p.Orders[0].By != "person@box1" || p.Orders[0].At != at(3) {
+		t.Errorf("orders %s, asked %s", asJSON(p.Orders), asJSON(p.Asked))
+	}
+	wantErr(t, s.LetOrder(t.Context(), "bob", at(5), "o1"), ErrEnded)
+	wantErr(t, s.LetOrder(t.Context(), "bob", at(5), "o9"), ErrNotFound)
+}
+
 // TestWhatIsSaidOfAnOrderNamesIt: an agent has many at once.
 func TestWhatIsSaidOfAnOrderNamesIt(t *testing.T) {
 	s := fresh(t)

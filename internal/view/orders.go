@@ -1,6 +1,9 @@
 package view
 
 import (
+	"strconv"
+	"strings"
+
 	"custos/internal/api"
 	"custos/internal/fleet"
 )
@@ -10,8 +13,42 @@ func Order(o fleet.Order, watched bool) api.Order {
 	out := api.Order{ID: o.ID, Do: string(o.Do), Agent: o.Agent, Account: o.Account, By: o.By, At: o.At.Wall.UTC(), Expires: Moment(o.Expires),
 		State: string(o.State), Over: o.IsOver(), Guard: string(o.Guard), Why: o.Why, Until: Moment(o.Until), Hint: o.Hint,
 		Action: o.Action, Arrival: arrival(o.Reached()), Watched: watched, Next: []api.Hint{}}
-	out.Next = orderHints(o, watched)
+	out.Next, out.Approved = orderHints(o, watched), o.Approved
+	if o.State == fleet.OrderAsked {
+		out.Guard, out.Why, out.Asks = string(fleet.GuardApproval), "a person at the host itself is to approve of it, until "+o.AskedUntil().Wall.UTC().Format("2006-01-02 15:04 UTC"), asked(o)
+	}
 	return out
+}
+
+// asked is what an order is to do, as it was written, a line each.
+func asked(o fleet.Order) (lines []string) {
+	add := func(what, text string) {
+		if text != "" {
+			lines = append(lines, what+": "+strconv.Quote(text))
+		}
+	}
+	switch o.Do {
+	case fleet.OrderNudge:
+		add("types", o.Text)
+	case fleet.OrderAnswer:
+		add("answers", o.Text)
+	default:
+		add("why", o.Text)
+	}
+	if r := o.Spawn; r != nil {
+		for i, arg := range r.Argv {
+			add("argument "+strconv.Itoa(i), arg)
+		}
+		add("kind", r.Kind)
+		add("in", r.Dir)
+		add("repository", r.Repo)
+		add("worktree", r.Worktree)
+		add("branch", r.Branch)
+		add("variables of the environment", strings.Join(r.Env, " "))
+		add("as role", r.Role)
+		add("prompt", r.Prompt)
+	}
+	return lines
 }
 
 func arrival(a *fleet.Arrival) *api.Arrival {

@@ -21,3 +21,8 @@ func peerFacts(p fleet.Peer) []string {
 	}
 	return out
 }
+
+// askedFacts says what a person at another host asks for.
+func askedFacts(o fleet.Asked) []string {
+	return []string{fmt.Sprintf("%s asks to %s %s, and has waited for %s: a person here approves of it, or cancels it", fleet.Line(o.By, 80), o.Do, fleet.Line(o.Agent, 80), time.Duration(o.Waits).Truncate(time.Second))}
+}

@@ -48,6 +48,9 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, p := range s.Hub.Value.Peers {
 		add(fleet.KindPeer, p.Name)
 	}
+	for _, o := range s.Hub.Value.Asked {
+		add(fleet.KindOrder, o.ID)
+	}
 	for _, b := range s.Spending.Value.Budgets {
 		add(fleet.KindBudget, b.Name)
 	}
