@@ -50,7 +50,8 @@ type standing struct {
 	wanted fleet.Instant // when something last wanted it
 	lease  Lease         // that we hold; without a holder: none
 	other  Lease         // that another one holds, as was told last; without a holder: none
-	heard  fleet.Instant // when another holder was told of last
+	heard  fleet.Instant // when it was told first that another holder had taken its lease, or renewed it, as
+	last   Lease         // which is its holder, epoch and token
 	from   fleet.Instant // ours is not relied on before
 	high   uint64        // the largest epoch that was ever seen of another holder, or relied on here
 	due    fleet.Instant // when the store is to be asked next; zero: at once
@@ -219,10 +220,12 @@ func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 	}
 }
 
-// noteOther notes that another holder was told of: it may have renewed its lease just before.
+// noteOther notes that another holder was told of: it may have renewed its lease just before. What is told again is
+// nothing that it has renewed since.
 func (k *Keeper) noteOther(now fleet.Instant, s *standing, l Lease) {
-	if !l.Holder.IsNobody() && l.Holder != k.me {
-		s.heard = now
+	state := Lease{Holder: l.Holder, Epoch: l.Epoch, Token: l.Token}
+	if !l.Holder.IsNobody() && l.Holder != k.me && state != s.last {
+		s.heard, s.last = now, state
 	}
 }
 

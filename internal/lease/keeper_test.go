@@ -116,3 +116,22 @@ func TestAStoreWhoseClockWasSet(t *testing.T) {
 		t.Errorf("it stands %+v", s)
 	}
 }
+
+// TestWhatIsToldAgain is no renewal: whoever takes over from a holder that is gone waits for no time that it has not had.
+func TestWhatIsToldAgain(t *testing.T) {
+	k := NewKeeper(Holder{"b", "1"}, 15*time.Second)
+	gone := Lease{Key: "k", Holder: Holder{"a", "1"}, Epoch: 5, Token: 6}
+	k.Want(at(0), "k")
+	step := k.Steps(at(0))[0]
+	k.Answer(at(0), step, gone, ErrHeld)
+	k.Saw(at(8), gone)
+	k.Want(at(14), "k")
+	step = k.Steps(at(14))[0]
+	k.Answer(at(14), step, gone, ErrHeld) // as its end is not at the store yet
+	k.Saw(at(16), Lease{Key: "k"})
+	step = k.Steps(at(18))[0]
+	k.Answer(at(18), step, Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 7, Token: 7, Until: at(33)}, nil)
+	if s := k.At(at(18), "k"); !s.Mine {
+		t.Errorf("it stands %+v", s)
+	}
+}

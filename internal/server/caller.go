@@ -16,6 +16,7 @@ import (
 
 	"custos/internal/api"
 	"custos/internal/control"
+	"custos/internal/fleet"
 )
 
 // Caller is the process at the other end of the socket, as the kernel says.
@@ -152,6 +153,8 @@ func (s *server) noAgent(ctx context.Context, c Caller) error {
 // look that failed once would leave an order that no person gave.
 func barred(c Caller, agent string, err error) error {
 	switch {
+	case c.Behalf != "":
+		return &api.Error{Kind: api.Forbidden, Message: "cannot do this for " + fleet.Line(c.Behalf, 80) + ", which asks from another machine: it takes a person there"}
 	case err != nil:
 		refusal := &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for process %d: it cannot be shown to be no agent: %v", c.PID, err)}
 		if errors.Is(err, ErrUnseen) { // which passes, and then it is known

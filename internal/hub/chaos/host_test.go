@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,6 +60,7 @@ type host struct {
 	rand    *rand.Rand
 
 	mu     sync.Mutex
+	why    string // the hub is not known, as was said last
 	orders orders
 	epochs map[string]uint64        // that were seen of each key last, as ours
 	busy   map[string]time.Duration // since when an action is under way, by key
@@ -120,7 +122,7 @@ func (h *host) open(ctx context.Context) (err error) {
 	if h.store, err = store.Open(ctx, store.Options{Path: filepath.Join(h.c.Store, "custos.db"), StartedAt: h.now(), Mark: filepath.Join(h.c.Store, "generation")}); err != nil {
 		return err
 	}
-	h.member, err = member.Open(member.Options{Place: member.Place{Joined: h.c.Joined}, Version: "chaos", TTL: h.c.TTL, Now: h.now, Epochs: h.store.Epochs,
+	h.member, err = member.Open(member.Options{Place: member.Place{Joined: h.c.Joined, Hosts: filepath.Join(h.c.Store, "hosts.json")}, Version: "chaos", TTL: h.c.TTL, Now: h.now, Epochs: h.store.Epochs,
 		Learn: func(ctx context.Context, key string, epoch uint64) error {
 			return h.store.SawEpoch(ctx, key, epoch, h.now())
 		},
@@ -187,6 +189,10 @@ func (h *host) see() {
 	seen := h.member.Seen(h.now())
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if seen.Why != h.why { // why it does nothing, for who wonders
+		h.why = seen.Why
+		fmt.Fprintln(os.Stderr, h.up(), h.c.Name, "of the hub:", cmp.Or(h.why, "all is known"))
+	}
 	for _, l := range seen.Value.Leases {
 		if l.Mine {
 			h.epochs[l.Key] = l.Epoch

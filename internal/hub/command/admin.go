@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 	"custos/internal/hub/folder"
 	"custos/internal/hub/protocol"
 	"custos/internal/hub/wire"
@@ -47,7 +48,8 @@ func (s Surroundings) reach(ctx context.Context, at func() (string, error), subj
 }
 
 func (s Surroundings) inviteCommand(at func() (string, error)) *cobra.Command {
-	q := protocol.Invite{For: time.Hour}
+	var q protocol.Invite
+	var lasts string
 	c := &cobra.Command{
 		Use:   "invite HOST",
 		Short: "Make a token with which one host joins, once",
@@ -57,11 +59,15 @@ name, which is revoked then.`,
 		Example: "  custos hub invite build-1\n  custos hub invite build-1 --for 10m\n  custos hub invite build-1 --replace",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if q.For, err = fleet.ParseDuration(lasts); err != nil {
+				return api.AsBadInput(fmt.Errorf("cannot read --for: %w", err))
+			}
 			q.Host = args[0]
 			return s.invite(c.Context(), at, q)
 		},
 	}
-	c.Flags().DurationVar(&q.For, "for", q.For, "`DURATION` for which the token is good, at most a week")
+	c.Flags().StringVar(&lasts, "for", "1h", "`DURATION` for which the token is good, at most a week")
 	c.Flags().BoolVar(&q.Replace, "replace", false, "also where a host has that name, which is revoked when the other joins")
 	return c
 }

@@ -274,13 +274,59 @@ func (k *link) followOnce(ctx context.Context) error {
 			} else {
 				k.host(found, e)
 			}
-			if all {
-				k.know(found)
-				k.keep(k.names())
-				k.m.listed(k.has(k.m.me.Host))
+			if !all {
+				continue
+			}
+			if err := k.hear(ctx, found); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+// hear takes over which hosts there are. It is told by any node, which may be behind: where it does not know this
+// host, and the hub does, that is an error, and it is to be told anew.
+func (k *link) hear(ctx context.Context, found map[string]protocol.Host) error {
+	_, is := found[k.m.me.Host]
+	if !is {
+		listed, err := k.isListed(ctx)
+		if err == nil && listed {
+			err = errors.New("a node told of them that is behind")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	k.know(found)
+	k.keep(k.names())
+	k.m.listed(is)
+	return nil
+}
+
+// isListed asks the leader of the bucket whether the hub lists this host. (KeyValue.Get asks any node.)
+func (k *link) isListed(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*again)
+	defer cancel()
+	ask, _ := json.Marshal(map[string]string{"last_by_subj": "$KV." + protocol.Hosts + "." + k.m.me.Host}) // a string
+	m, err := k.nc.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"STREAM.MSG.GET."+protocol.Stream(protocol.Hosts), ask)
+	if err != nil {
+		return false, fmt.Errorf("cannot ask the hub whether it knows this host: %w", err)
+	}
+	var a struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message *struct {
+			Header []byte `json:"hdrs"`
+		} `json:"message"`
+	}
+	switch err := json.Unmarshal(m.Data, &a); {
+	case err != nil:
+		return false, fmt.Errorf("cannot read whether the hub knows this host: %w", err)
+	case a.Error != nil && a.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound:
+		return false, nil
+	case a.Error != nil:
+		return false, a.Error
+	}
+	return a.Message != nil && !bytes.Contains(a.Message.Header, []byte("KV-Operation")), nil // that marks one that was removed
 }
 
 // know takes over which hosts there are.
@@ -288,13 +334,6 @@ func (k *link) know(found map[string]protocol.Host) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.hosts = maps.Clone(found)
-}
-
-func (k *link) has(name string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, is := k.hosts[name]
-	return is
 }
 
 // keep writes down the names of the other hosts, where they are others than before, and has who looks look again.

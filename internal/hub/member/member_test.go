@@ -233,6 +233,25 @@ func TestARevokedHost(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsBehind: who is told of hosts by a node that does not know this one yet asks the hub itself, before it
+// says that it is not known there any more.
+func TestANodeThatIsBehind(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 1)
+	a, _ := host(t, hub.Join(t, "box1"), nil)
+	hub.Join(t, "box2")
+	eventually(t, "it knows the other one", func() bool { return len(a.Names()) == 1 })
+	_, k, _ := a.now()
+	if err := k.hear(t.Context(), map[string]protocol.Host{}); err == nil || !strings.Contains(err.Error(), "is behind") {
+		t.Errorf("it believes that: %v", err)
+	}
+	if seen := a.Seen(now()); !seen.Usable() || len(a.Names()) != 1 {
+		t.Errorf("%+v, and knows %q", seen.Sight, a.Names())
+	}
+	hub.Revoke(t, "box2")
+	eventually(t, "it forgets the other one", func() bool { return len(a.Names()) == 0 })
+}
+
 // TestSeals: what is signed counts once, for its subject and its message, and from nobody but who signed.
 func TestSeals(t *testing.T) {
 	t.Parallel()

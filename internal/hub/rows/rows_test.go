@@ -414,3 +414,26 @@ func TestWhatIsNoHost(t *testing.T) {
 		t.Error("there is a publisher without a run")
 	}
 }
+
+// TestANodeThatIsBehind: what a node tells that lacks what this host itself has told is not believed to be all.
+func TestANodeThatIsBehind(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	other, _ := publish(t, js, "a", "r1")
+	other.Set(rowsOf("a.1", "1"))
+	await(t, "a row", func() bool { return other.Counts.Rows.Load() == 1 })
+	b := newBoard(t, js)
+	b.Own = "me"
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go b.Watch(ctx, Everything)
+	await(t, "that it is not believed", func() bool { return b.Snapshot().Blind == errBehind.Error() })
+	if s := b.Snapshot(); s.Whole {
+		t.Errorf("it is taken for all: %+v", s)
+	}
+	mine, _ := publish(t, js, "me", "r1")
+	mine.Set(rowsOf())
+	await(t, "all", func() bool { s := b.Snapshot(); return s.Whole && s.Blind == "" && len(s.Hosts) == 2 })
+}

@@ -54,6 +54,8 @@ func (b *Board) tell(ctx context.Context) {
 var (
 	errLost = errors.New("the connection with the hub is lost")
 	errAnew = errors.New("the bucket was made anew")
+	// errBehind is of a node that lacks what this host has told, and may lack anything; or this host has told nothing yet.
+	errBehind = errors.New("what this host has told itself is not told")
 )
 
 // follow reads the bucket, and then what changes in it, until that is not told any more.
@@ -124,6 +126,8 @@ func (b *Board) begin(ctx context.Context, w jetstream.KeyWatcher, clock serverC
 			switch {
 			case !is:
 				return errLost
+			case e == nil && b.Own != "" && (hosts[b.Own] == nil || !hosts[b.Own].hasRun):
+				return errBehind
 			case e == nil:
 				b.replace(hosts)
 				return nil
