@@ -113,7 +113,7 @@ func atlas() []row {
 		{pkg: "internal/hub/ask", may: "api hub/protocol", why: "how hosts ask each other over a hub: HTTP in messages; who asks it is told by whoever composes it", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub/rows", may: "hub/protocol", why: "what hosts tell of themselves, as rows of a bucket: it knows no word of what they tell", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub/looks", may: "api fleet hub/rows", pure: true, why: "what a host shows of itself, as rows of a hub, and what another one makes of them"},
-		{pkg: "internal/hub/command", may: "api hub/credential hub/folder hub/protocol hub/wire", why: "custos hub and custos join in words: cli hands it what it stands on; the server is another program", not: "github.com/nats-io/nats-server/v2/server"},
+		{pkg: "internal/hub/command", may: "api fleet hub/credential hub/folder hub/protocol hub/wire", why: "custos hub and custos join in words, with times as they are written everywhere: cli hands it what it stands on; the server is another program", not: "github.com/nats-io/nats-server/v2/server"},
 		{pkg: "internal/hub", may: "hub/credential hub/folder hub/protocol hub/rows", why: "a node of a hub, which makes the bucket of rows as rows says: the server of NATS is embedded here, and custos links it nowhere"},
 		{pkg: "internal/hub/hubtest", may: "hub hub/credential hub/folder hub/protocol hub/wire", why: "hubs for tests, in the process or as processes"},
 		{pkg: "internal/hub/chaos", why: "a test of hosts and a hub under faults: its tests alone import anything"},

@@ -13,8 +13,8 @@ const mostLines = 5000
 
 // large are the packages that may have more: cli, one file a command, and the pages that it shows, with the three faces
 // (top, web, setup), policies, other hosts, and what is left of it on a client of those; daemon, which puts the counting of what models used, budgets and the listener of the
-// page together with all else; store, which is the only one with SQL; fleet, whose words are those of every noun, and control and ledger, which have a file for each, ledger also the addresses of two other systems.
-var large = map[string]int{"internal/cli": 12600, "internal/fleet": 5430, "internal/control": 5980, "internal/ledger": 6420, "internal/daemon": 6120, "internal/store": 5300}
+// page together with all else; store, which is the only one with SQL; fleet, whose words are those of every noun, and control and ledger, which have a file for each (in control what people at other hosts only ask for, too), ledger also the addresses of two other systems.
+var large = map[string]int{"internal/cli": 12600, "internal/fleet": 5430, "internal/control": 6060, "internal/ledger": 6420, "internal/daemon": 6120, "internal/store": 5300}
 
 // tooLarge names the packages with more lines than they may have.
 func tooLarge(lines map[string]int) (found []string) {
