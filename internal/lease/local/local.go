@@ -113,7 +113,10 @@ func makeFile(path string) error {
 	if err := files.Plain(path); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(path); err == nil {
+	if is, err := os.Lstat(path); err == nil {
+		if is.Mode().Perm()&0o002 != 0 {
+			return fmt.Errorf("whoever is on this machine may take leases in it: chmod o-w %s", path)
+		}
 		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600

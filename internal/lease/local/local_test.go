@@ -56,6 +56,23 @@ func TestAFolderThatIsMissing(t *testing.T) {
 	}
 }
 
+// TestAFileThatAnybodyMayWrite is not used: its leases are anybody's.
+func TestAFileThatAnybodyMayWrite(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "leases")
+	opened(t, path, "a", testTTL, clock(t))
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, Options{TTL: testTTL, Clock: clock(t)}); err == nil || !strings.Contains(err.Error(), "chmod o-w "+path) {
+		t.Errorf("%v", err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		t.Fatal(err)
+	}
+	opened(t, path, "b", testTTL, clock(t)) // a group that shares it
+}
+
 // write changes the file beside every store.
 func write(t testing.TB, path, query string, args ...any) {
 	t.Helper()
