@@ -69,6 +69,7 @@ type poolSection struct {
 	Repo     string   `toml:"repo" is:"path"` // or what each has a worktree of
 	Min      int      `toml:"min" is:"0..100"`
 	Max      *int     `toml:"max" is:"1..100"`
+	Hosts    string   `toml:"hosts"`                   // each or one
 	Idle     string   `toml:"idle" is:"duration 1m.."` // after which one that is not needed is ended; "30m"
 	Enabled  *bool    `toml:"enabled"`
 }
@@ -108,7 +109,10 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 
 func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (fleet.Pool, error) {
 	p := fleet.Pool{Name: name, Role: cmp.Or(s.Role, name), Project: s.Project, Kind: s.Kind, Argv: s.Argv, Env: s.Env, Account: s.Account, Accounts: s.Accounts, Prompt: s.Prompt,
-		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Idle: fleet.Duration(poolIdle), Disabled: s.Enabled != nil && !*s.Enabled}
+		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Idle: fleet.Duration(poolIdle), Disabled: s.Enabled != nil && !*s.Enabled, Hosts: fleet.Hosts(s.Hosts)}
+	if s.Hosts != "" && p.Hosts != fleet.HostsEach && p.Hosts != fleet.HostsOne {
+		return p, fmt.Errorf("hosts: %q is none of %s and %s", s.Hosts, fleet.HostsEach, fleet.HostsOne)
+	}
 	if s.Headless {
 		p.Where = fleet.WhereHeadless
 	}

@@ -14,8 +14,6 @@ type Plan struct {
 	// Failed are agents that are not recovered any more by themselves, from this
 	// plan on; it names one once, not at every pass.
 	Failed []Failing `json:"failed,omitempty"`
-	// Leases are the keys of what several hosts share and is acted on, or would be if this host held its lease.
-	Leases []string `json:"leases,omitempty"`
 	// Moves are what becomes of records by itself; what follows holds the rows behind them.
 	Moves []Move `json:"moves,omitempty"`
 	Follows

@@ -20,4 +20,5 @@ type Pool struct {
 	Max      int      `json:"max"`
 	Idle     Duration `json:"idle"` // after which a worker that is not needed is ended
 	Disabled bool     `json:"disabled,omitempty"`
+	Hosts    Hosts    `json:"hosts,omitempty"` // of several that have a pool of this name: which of them start workers
 }

@@ -36,7 +36,8 @@ type Step struct {
 // holder still relies on it: who takes a lease relies on it only when the time of whoever was heard to hold it
 // before is over. So a lease that is given back is had by the next one no sooner than one that ends.
 //
-// A lease is wanted for two of its times after something last wanted it, renewed five times in
+// A lease is wanted for four of its times after something last wanted it, which is twice as long as a host that has
+// nothing to do takes from one pass to the next, renewed five times in
 // each of its times, and relied on until a fifteenth before its end: hosts' clocks may run at
 // rates that differ by so much. What was lost, or is not known, is not held.
 type Keeper struct {
@@ -152,7 +153,7 @@ func (k *Keeper) Heeded(now fleet.Instant) (out []string) {
 }
 
 func (k *Keeper) isWanted(now fleet.Instant, s *standing) bool {
-	return !s.wanted.IsZero() && now.Since(s.wanted) < 2*k.ttl
+	return !s.wanted.IsZero() && now.Since(s.wanted) < 4*k.ttl
 }
 
 // Answer tells what a store answered to a step: a lease, and an error as the Store says.

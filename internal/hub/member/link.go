@@ -161,7 +161,7 @@ func (k *link) lookAfter(ctx context.Context) {
 			looks.Wait()
 			stop = nil
 		}
-		late := time.NewTimer(k.m.o.TTL) // a lease that nothing wants is given back after two
+		late := time.NewTimer(k.m.o.TTL) // a lease that nothing wants is given back after four
 		select {
 		case <-ctx.Done():
 		case <-k.m.stands:

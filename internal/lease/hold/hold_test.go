@@ -138,7 +138,7 @@ func TestOneAfterTheOther(t *testing.T) {
 				t.Fatalf("b stands %+v", s)
 			}
 		}
-		for range 13 {
+		for range 19 {
 			b.Want("k")
 			time.Sleep(5 * time.Second)
 			synctest.Wait()

@@ -31,7 +31,7 @@ func Pools(p fleet.Pass) (out fleet.Follows) {
 	}
 	waiting := ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools)
 	for _, pool := range p.Policy.Pools {
-		s := workers{past: p.Past, snap: p.Snapshot, pool: pool, out: &out}
+		s := workers{past: p.Past, snap: p.Snapshot, pool: pool, out: &out, frozen: p.Policy.Frozen}
 		s.count()
 		if pool.Disabled {
 			s.switchedOff(waiting[pool.Project])
@@ -52,6 +52,7 @@ type workers struct {
 	snap    fleet.Snapshot
 	pool    fleet.Pool
 	out     *fleet.Follows
+	frozen  string // why nothing is done on this host; "" where it is
 	members []worker
 }
 
@@ -162,7 +163,12 @@ func (s *workers) fill(waiting fleet.Leaf[int]) {
 	if s.pool.Project != "" && !waiting.IsKnown() && present < s.pool.Max && !s.isDormant() {
 		s.hold(present, allNeeded, fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "it is not known how much work waits in " + s.pool.Project, Hint: hintLook})
 	}
-	if want = min(want, s.pool.Max); want > present {
+	want = min(want, s.pool.Max)
+	if why := s.elsewhere(); why != "" && want > present {
+		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLease, Held: why, Hint: hintHub})
+		want = present
+	}
+	if want > present {
 		s.start(present, want)
 		return
 	}

@@ -29,6 +29,8 @@ type yard struct {
 	dormant bool // nobody works in the project
 	beads   fleet.Sight
 	started int
+	hub     fleet.Part[fleet.Hub] // the zero one: it shares nothing
+	frozen  string
 }
 
 func newYard(least, most int) *yard {
@@ -50,7 +52,7 @@ func (y *yard) seen() fleet.Snapshot {
 			s.Agents.Value = append(s.Agents.Value, a)
 		}
 	}
-	s.Beads.Sight = y.beads
+	s.Beads.Sight, s.Hub = y.beads, y.hub
 	if y.blind {
 		s.Agents.Sight = fleet.Sight{Status: fleet.StatusStale, At: y.at()}
 	}
@@ -63,7 +65,50 @@ func (y *yard) seen() fleet.Snapshot {
 func (y *yard) look() fleet.Follows {
 	s := y.seen()
 	past := fleet.Past{Registrations: y.regs, Orders: y.orders, Tried: y.tried, Amnesia: y.amnesia}
-	return Pools(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}}})
+	return Pools(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}, Frozen: y.frozen}})
+}
+
+// TestOneHostOfSeveral: of hosts that have a pool of one name with hosts = "one" the one that holds its lease starts
+// workers, and no other; which is not known starts none, and what shares nothing is the one. The lease is wanted
+// always, for it is not to go to and fro, but by a host that is frozen.
+func TestOneHostOfSeveral(t *testing.T) {
+	ok := fleet.Sight{Status: fleet.StatusOK}
+	hub := func(l fleet.Lease) fleet.Part[fleet.Hub] {
+		l.Key = "pool/dev"
+		return fleet.Part[fleet.Hub]{Sight: ok, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{l}}}
+	}
+	plenty := fleet.Duration(fleet.LeaseTime)
+	for name, c := range map[string]struct {
+		hub    fleet.Part[fleet.Hub]
+		hosts  fleet.Hosts
+		frozen string
+		starts int
+		wants  bool
+		says   string
+	}{
+		"holds it":         {hub(fleet.Lease{Mine: true, Left: plenty}), fleet.HostsOne, "", 2, true, ""},
+		"little is left":   {hub(fleet.Lease{Mine: true, Left: 1}), fleet.HostsOne, "", 0, true, "which is being asked"},
+		"another holds it": {hub(fleet.Lease{Holder: "box2"}), fleet.HostsOne, "", 0, true, "host box2 starts its workers"},
+		"nobody does":      {hub(fleet.Lease{}), fleet.HostsOne, "", 0, true, "which is being asked"},
+		"no answer":        {hub(fleet.Lease{Why: "no quorum"}), fleet.HostsOne, "", 0, true, "could not be asked: no quorum"},
+		"not known":        {fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusUnknown, Why: "it is cut off"}, Value: fleet.Hub{Host: "box1"}}, fleet.HostsOne, "", 0, true, "it is not known which: it is cut off"},
+		"frozen":           {hub(fleet.Lease{Mine: true, Left: plenty}), fleet.HostsOne, "by ann", 0, false, "this one is frozen: by ann"},
+		"each":             {hub(fleet.Lease{Holder: "box2"}), fleet.HostsEach, "", 2, false, ""},
+		"shares nothing":   {fleet.Part[fleet.Hub]{}, fleet.HostsOne, "", 2, false, ""},
+	} {
+		y := newYard(2, 4)
+		y.pool.Hosts, y.hub, y.frozen = c.hosts, c.hub, c.frozen
+		out := y.look()
+		said := ""
+		for _, h := range out.Held {
+			if h.Guard == fleet.GuardLease {
+				said += h.Held
+			}
+		}
+		if len(out.Given) != c.starts || slices.Contains(out.Leases, "pool/dev") != c.wants || !strings.Contains(said, c.says) || (said == "") != (c.says == "") {
+			t.Errorf("%s: starts %d, wants %q, says %q", name, len(out.Given), out.Leases, said)
+		}
+	}
 }
 
 // pass commits: an order of an ID that was ever known is none.
