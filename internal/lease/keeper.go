@@ -138,14 +138,14 @@ func (k *Keeper) step(now fleet.Instant, key string, s *standing) (Step, bool) {
 	return Step{Op: OpAcquire, Key: key, Floor: s.high + 1}, true
 }
 
-// heedFor is for how many times of a lease a key is listened to after something last wanted it.
-const heedFor = 20
+// watchFor is for how many times of a lease a key is watched after something last wanted it.
+const watchFor = 20
 
-// Heeded are the keys whose leases a store is to tell of: they were wanted lately, or are held.
-func (k *Keeper) Heeded(now fleet.Instant) (out []string) {
+// Watched are the keys whose leases a store is to tell of: they were wanted lately, or are held.
+func (k *Keeper) Watched(now fleet.Instant) (out []string) {
 	for _, key := range slices.Sorted(maps.Keys(k.keys)) {
 		s := k.keys[key]
-		if s.lease.Key != "" || s.back != nil || !s.wanted.IsZero() && now.Since(s.wanted) < heedFor*k.ttl {
+		if s.lease.Key != "" || s.back != nil || !s.wanted.IsZero() && now.Since(s.wanted) < watchFor*k.ttl {
 			out = append(out, key)
 		}
 	}

@@ -32,13 +32,13 @@ type Leases struct {
 	o    Options
 	kick chan struct{} // something may be to be asked
 
-	mu     sync.Mutex
-	keeper *lease.Keeper
-	told   []lease.Standing // that Changed was told of
-	silent string           // why the store does not tell; "" while it does
-	ears   *ears            // what is listened to
-	unfit  fleet.Instant    // until then nothing is taken: what was taken last could not be written down,
-	sick   error            // for this reason
+	mu       sync.Mutex
+	keeper   *lease.Keeper
+	told     []lease.Standing // that Changed was told of
+	silent   string           // why the store does not tell; "" while it does
+	watching *watching        // the watch of now
+	unfit    fleet.Instant    // until then nothing is taken: what was taken last could not be written down,
+	sick     error            // for this reason
 }
 
 const (
@@ -91,7 +91,7 @@ func (l *Leases) Run(ctx context.Context) {
 			asked.Go(func() { l.ask(ctx, s) })
 		}
 		l.note()
-		l.rest(ctx, min(next, l.retune()))
+		l.rest(ctx, min(next, l.watchAnew()))
 	}
 	asked.Wait()
 	l.leave()
@@ -214,7 +214,7 @@ func (l *Leases) quiet(err error) {
 }
 
 // hear is told of one lease. An epoch that cannot be written down is known all the same.
-func (l *Leases) hear(ctx context.Context, e *ears, one lease.Lease) {
+func (l *Leases) hear(ctx context.Context, e *watching, one lease.Lease) {
 	if one.Key == "" {
 		l.heardAll(e)
 		return

@@ -26,7 +26,7 @@ type table struct {
 	cut   error
 	tells []func(lease.Lease)
 
-	listened [][]string // the keys that were asked to be told of, each time
+	watched [][]string // the keys that were asked to be told of, each time
 }
 
 // place is the store as one holder has it.
@@ -84,7 +84,7 @@ func (p place) Release(_ context.Context, l lease.Lease) error {
 func (p place) Watch(ctx context.Context, keys []string, tell func(lease.Lease)) error {
 	p.mu.Lock()
 	p.tells = append(p.tells, tell)
-	p.listened = append(p.listened, keys)
+	p.watched = append(p.watched, keys)
 	var held []lease.Lease
 	for _, l := range p.held {
 		if keys == nil || slices.Contains(keys, l.Key) {
@@ -152,9 +152,9 @@ func TestOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestWhatIsListenedTo: it is listened to what something here wants, and to no more while that is not very much; what
-// was given back while nobody listened is had at once.
-func TestWhatIsListenedTo(t *testing.T) {
+// TestWhatIsWatched: what something here wants, and no more while that is not very much; what was given back while
+// nothing was watched is had at once.
+func TestWhatIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newTable()
 		b := place{store, lease.Holder{Host: "b", Run: "1"}}
@@ -163,13 +163,13 @@ func TestWhatIsListenedTo(t *testing.T) {
 		asked := func() (n int, keys []string) {
 			store.mu.Lock()
 			defer store.mu.Unlock()
-			return len(store.listened), store.listened[len(store.listened)-1]
+			return len(store.watched), store.watched[len(store.watched)-1]
 		}
 		synctest.Wait()
 		a.Want("k", "other")
 		time.Sleep(2 * time.Second)
 		if n, keys := asked(); n != 2 || !slices.Equal(keys, []string{"k", "other"}) {
-			t.Fatalf("it listens the %d. time, to %q", n, keys)
+			t.Fatalf("it watches the %d. time, to %q", n, keys)
 		}
 		if s := a.At("other"); s.Holder != "b" {
 			t.Fatalf("it stands %+v", s)
@@ -178,23 +178,23 @@ func TestWhatIsListenedTo(t *testing.T) {
 		a.Want("more")
 		time.Sleep(time.Second)
 		if n, keys := asked(); n != 3 || !slices.Equal(keys, []string{"k", "more", "other"}) {
-			t.Errorf("it listens the %d. time, to %q", n, keys)
+			t.Errorf("it watches the %d. time, to %q", n, keys)
 		}
 		if s := a.At("other"); s.Holder != "" && !s.Mine {
 			t.Errorf("it does not know that nobody holds it: %+v", s)
 		}
 		var many []string
-		for i := range mostHeeded {
+		for i := range mostWatched {
 			many = append(many, fmt.Sprint(i))
 		}
 		a.Want(many...)
 		time.Sleep(4 * time.Second)
 		if n, keys := asked(); n != 4 || keys != nil {
-			t.Errorf("it listens the %d. time, to %d keys", n, len(keys))
+			t.Errorf("it watches the %d. time, to %d keys", n, len(keys))
 		}
 		time.Sleep(time.Hour)
 		if n, _ := asked(); n != 4 {
-			t.Errorf("it listens the %d. time, and nothing new is wanted", n)
+			t.Errorf("it watches the %d. time, and nothing new is wanted", n)
 		}
 	})
 }
