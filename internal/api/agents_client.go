@@ -54,6 +54,11 @@ func (c *Client) ApproveOrdered(ctx context.Context, id string) (Order, error) {
 	return post[Order](ctx, c, once, "/v1/orders/"+url.PathEscape(id)+"/approve", nil)
 }
 
+// AskedOrder is an order that was asked for at another host, with exactly what it is.
+func (c *Client) AskedOrder(ctx context.Context, id string) (Order, error) {
+	return get[Order](ctx, c, "/v1/orders/"+url.PathEscape(id)+"/offer")
+}
+
 // CancelOrder takes back an order that is not over.
 func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	return post[Order](ctx, c, once, "/v1/orders/"+url.PathEscape(id)+"/cancel", struct{}{})

@@ -119,7 +119,7 @@ type Order struct {
 	Hint    string     `json:"hint,omitempty"`
 	Action  string     `json:"action,omitempty"` // that answers it
 	// Approved is who approved here of what was asked for at another host; Asks is, of one that waits for that, exactly
-	// what was asked for, a line each.
+	// what was asked for, a line each: for people at the host alone.
 	Approved string   `json:"approved,omitempty"`
 	Asks     []string `json:"asks,omitempty"`
 	// Arrival is what became of what a nudge or an answer was to give: delivered (and the

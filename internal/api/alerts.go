@@ -131,6 +131,8 @@ type Approved struct {
 	Number  int64           `json:"number"`
 	By      string          `json:"by"`
 	Actions []ApprovedThing `json:"actions"`
+	// Order is the one that was approved of, or refused, where the alert is about an order of another host.
+	Order *Order `json:"order,omitempty"`
 }
 
 // ApprovedThing is one action that was begun.

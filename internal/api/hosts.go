@@ -17,7 +17,15 @@ const OnBehalf = "Custos-On-Behalf"
 const ForHost = "Custos-Host"
 
 // PersonLooks are the paths of what changes nothing, and is shown to persons alone all the same.
-func PersonLooks() []string { return []string{"/v1/web"} }
+func PersonLooks() []string { return []string{"/v1/orders/{id}/offer", "/v1/web"} }
+
+// IsPersonLook says whether a path is one of them.
+func IsPersonLook(path string) bool {
+	parts := strings.Split(path, "/")
+	return slices.ContainsFunc(PersonLooks(), func(look string) bool {
+		return slices.EqualFunc(strings.Split(look, "/"), parts, func(want, is string) bool { return want == is || want == "{id}" })
+	})
+}
 
 // Caller is who asks, as the Custos of this machine tells it.
 type Caller struct {

@@ -51,7 +51,7 @@ func (p *pass) collect(k fleet.Kind) []item {
 	case fleet.KindPeer:
 		return each(s.Hub.Value.Peers, func(x *fleet.Peer) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindOrder:
-		return each(s.Hub.Value.Asked, func(x *fleet.Asked) item { return named(x.ID, x, fleet.Target{}) })
+		return each(s.Self.Value.Asked, func(x *fleet.Asked) item { return named(x.ID, x, fleet.Target{}) })
 	case fleet.KindOverlap:
 		return each(s.Overlaps.Value, func(x *fleet.Overlap) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindBudget:

@@ -32,7 +32,15 @@ An agent's question is answered with custos answer.`,
 			if err != nil {
 				return err
 			}
-			return say(cmd.Context(), a, approving, func(ctx context.Context, c *api.Client) (api.Approved, error) { return c.Approve(ctx, n, order) }, writeApproved)
+			var done api.Approved
+			err = say(cmd.Context(), a, approving, func(ctx context.Context, c *api.Client) (_ api.Approved, err error) {
+				done, err = c.Approve(ctx, n, order)
+				return done, err
+			}, writeApproved)
+			if err != nil || done.Order == nil {
+				return err
+			}
+			return letDone(*done.Order)
 		},
 	}
 	answers(c, &order)
@@ -67,14 +75,20 @@ func answers(c *cobra.Command, order *api.ApproveOrder) {
 }
 
 func writeDenied(p *page, v api.Approved) {
-	if len(v.Actions) == 0 {
+	if v.Order != nil {
 		p.line("Denied by %s. Nothing of it is done.", flat(v.By))
 		return
 	}
 	writeBegun(p, v, "Denied by %s, and begun instead:")
 }
 
-func writeApproved(p *page, v api.Approved) { writeBegun(p, v, "Approved by %s, and begun:") }
+func writeApproved(p *page, v api.Approved) {
+	if v.Order != nil {
+		writeOneOrder(p, *v.Order)
+		return
+	}
+	writeBegun(p, v, "Approved by %s, and begun:")
+}
 
 func writeBegun(p *page, v api.Approved, head string) {
 	p.line(head, flat(v.By))

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +28,7 @@ answer whether it was delivered and what proves it; of a nudge also what became 
 turn that it began: answered, failed (and by what), interrupted, or still under way. An order that is over is kept for
 30 days.`,
 		Example: "  custos orders show 0a1b2c3d4e5f6071",
-		RunE:    asksOne(a, (*api.Client).OrderState, writeOneOrder),
+		RunE:    asksOne(a, orderShown, writeOneOrder),
 	}), a.brake(&cobra.Command{
 		Use: "cancel ID", Short: "Take back an order that is not carried out yet",
 		Long: `cancel ends an order before it is carried out, and undoes what it had changed
@@ -41,9 +43,37 @@ a person here to approve of it first (remote = "ask" in [hub]): custos orders sh
 exactly what it is. The guards hold as for any order. cancel refuses it; what nobody approves
 of within a day, or the time that was given with it, expires.`,
 		Example: "  custos orders approve 0a1b2c3d4e5f6071",
-		RunE:    asksOne(a, (*api.Client).ApproveOrdered, writeOneOrder),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var o api.Order
+			err := asksOne(a, func(c *api.Client, ctx context.Context, id string) (_ api.Order, err error) {
+				o, err = c.ApproveOrdered(ctx, id)
+				return o, err
+			}, writeOneOrder)(cmd, args)
+			return cmp.Or(err, letDone(o))
+		},
 	}))
 	return c
+}
+
+// letDone fails where an order that was approved of is held back, or comes to nothing.
+func letDone(o api.Order) error {
+	if o.Action != "" {
+		return nil
+	}
+	return cameToNothing([]api.Order{o})
+}
+
+// orderShown is an order, and of one that waits for a person's word exactly what it is, where a person asks here.
+func orderShown(c *api.Client, ctx context.Context, id string) (api.Order, error) {
+	o, err := c.OrderState(ctx, id)
+	if err != nil || o.State != "asked" {
+		return o, err
+	}
+	whole, err := c.AskedOrder(ctx, id)
+	if e := api.Found(err); e != nil && e.Kind == api.Forbidden {
+		return o, nil
+	}
+	return whole, err
 }
 
 func writeOrders(p *page, v api.Orders) {
@@ -64,7 +94,7 @@ func writeOrders(p *page, v api.Orders) {
 		p.text(4, why)
 	}
 	next := []api.Hint{{Command: "custos orders cancel ID", What: "take one back"}}
-	if slices.ContainsFunc(v.Orders, func(o api.Order) bool { return o.State == "asked" }) {
+	if !p.foreign && slices.ContainsFunc(v.Orders, func(o api.Order) bool { return o.State == "asked" }) {
 		next = append(next, api.Hint{Command: "custos orders show ID", What: "exactly what another host asks for"}, api.Hint{Command: "custos orders approve ID", What: "have it done"})
 	}
 	p.next(next)
@@ -79,13 +109,13 @@ func writeOneOrder(p *page, o api.Order) {
 		p.text(4, orderLine(o))
 	}
 	for _, line := range o.Asks {
-		p.text(4, flat(line))
+		p.line("      %s", flat(line))
 	}
 	if o.Approved != "" {
 		p.text(4, "Approved by "+flat(o.Approved)+".")
 	}
-	if o.State == "asked" {
-		p.next(append([]api.Hint{{Command: "custos orders approve " + o.ID, What: "have it done, at the host itself"}}, o.Next...))
+	if len(o.Asks) > 0 {
+		p.next(append([]api.Hint{{Command: api.Typed("custos", "orders", "approve", o.ID), What: "have just this done"}}, o.Next...))
 		return
 	}
 	if r := o.Arrival; r != nil && r.Outcome == "delivered" {

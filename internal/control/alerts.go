@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -166,14 +167,23 @@ func (c *Control) answerAsked(ctx context.Context, call Call, order api.ApproveO
 	if err != nil {
 		return api.Approved{}, err
 	}
-	out := api.Approved{Number: a.Number, By: call.By, Actions: []api.ApprovedThing{}}
-	about := fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}
-	if o.Agent == "" {
-		about = a.Subject
+	return api.Approved{Number: a.Number, By: call.By, Actions: []api.ApprovedThing{}, Order: &o}, nil
+}
+
+// offerAsked is what an approval of such an order has done; what exactly it is, a person is shown at the host.
+func (c *Control) offerAsked(ctx context.Context, a fleet.Alert) (api.Offer, error) {
+	o, err := c.Orders.Order(ctx, a.Subject.Name)
+	out := api.Offer{Number: a.Number, At: c.Now().Wall.UTC(), Deeds: []api.Deed{}, Instead: []string{"refuse"}}
+	switch {
+	case err != nil:
+		return api.Offer{}, CannotLook(err)
+	case o.State != fleet.OrderAsked:
+		out.Refused = "it does not wait for that any more: it is " + string(o.State)
+		return out, nil
 	}
-	if o.State != string(fleet.OrderRefused) {
-		out.Actions = append(out.Actions, api.ApprovedThing{ID: o.ID, Do: o.Do, Subject: view.SubjectText(about)})
-	}
+	out.Hash = o.ID
+	out.Deeds = append(out.Deeds, api.Deed{ID: o.ID, Do: string(o.Do), Subject: view.SubjectText(fleet.Subject{Kind: fleet.KindAgent, Name: cmp.Or(o.Agent, "account "+o.Account)}),
+		Priority: string(a.Priority), Rule: a.Rule, Why: o.By + " ordered it", Commands: []api.Command{{Argv: []string{"custos", "orders", "show", o.ID}, Note: "shows exactly what it is"}}})
 	return out, nil
 }
 
@@ -255,6 +265,9 @@ func (c *Control) offer(ctx context.Context, call Call) (api.Offer, error) {
 	a, err := c.alert(ctx, call, "offer what is done about", false, ", or it is over")
 	if err != nil {
 		return api.Offer{}, err
+	}
+	if a.Rule == ruleAsked {
+		return c.offerAsked(ctx, a)
 	}
 	actions, refused, err := c.Approver.Offer(ctx, a.AlertKey, somebody)
 	if err != nil {

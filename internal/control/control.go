@@ -146,6 +146,7 @@ type Call struct {
 	By     string                    // of all but Anyone: a user name, or of Author fleet.ByAgent
 	Barred error                     // of Author: why what takes a person is refused; nil for a person
 	Doubt  error                     // of Author: of which process it is not known whose it is, and why; nil where it can
+	From   string                    // the host of the hub at which the person sits; "" for this one
 	Asks   bool                      // what is ordered waits for a person of this host
 	Marked bool                      // of Author: only its marker says which agent it is
 	ID     string                    // of what is meant

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ func orders() Noun {
 		{Name: "show", Do: asks((*Control).orderShown)},
 		{Name: "cancel", Access: Person, Do: asks((*Control).cancelOrder)},
 		{Name: "approve", Access: Person, Do: asks((*Control).letOrder)},
+		{Name: "offer", Access: Person, Do: asks((*Control).askedShown)},
 	}}
 }
 
@@ -67,7 +69,7 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 		return api.Order{}, Illegal(err)
 	}
 	if call.Asks {
-		if err := c.mayAsk(ctx, o.ID); err != nil {
+		if err := c.mayAsk(ctx, o); err != nil {
 			return api.Order{}, err
 		}
 		o.State = fleet.OrderAsked
@@ -79,18 +81,32 @@ func (c *Control) order(ctx context.Context, call Call, r api.OrderRequest) (api
 	return view.Order(taken, c.Watched), nil
 }
 
-// mostAsked is how many orders of other hosts may wait for a person here.
-const mostAsked = 20
+const (
+	// mostAsked is how many orders of other hosts may wait for a person here.
+	mostAsked = 20
+	// longestAsked is how long all that one says may be: a person is to read it.
+	longestAsked = 8 << 10 // bytes
+)
 
-// mayAsk refuses one more order that waits where many do.
-func (c *Control) mayAsk(ctx context.Context, id string) error {
+// madeUp is an ID as custos makes it. What waits may have no other: Custos has names of its own for orders that
+// follow from something, which none may take before.
+var madeUp = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// mayAsk refuses an order that is not fit to wait for a person, and one more where many do.
+func (c *Control) mayAsk(ctx context.Context, o fleet.Order) error {
+	if !madeUp.MatchString(o.ID) {
+		return &api.Error{Kind: api.BadInput, Message: "nothing was ordered: the ID of an order that waits for a person is of 16 hexadecimal digits, or left out"}
+	}
+	if size := len(strings.Join(view.Asked(o), "")); size > longestAsked {
+		return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("nothing was ordered: a person there is to read it first, and it is of %d bytes; %d at most", size, longestAsked)}
+	}
 	open, err := c.Orders.Open(ctx)
 	if err != nil {
 		return err
 	}
 	n := 0
-	for _, o := range open {
-		if o.State == fleet.OrderAsked && o.ID != id {
+	for _, is := range open {
+		if is.State == fleet.OrderAsked && is.ID != o.ID {
 			n++
 		}
 	}
@@ -100,11 +116,23 @@ func (c *Control) mayAsk(ctx context.Context, id string) error {
 	return &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("nothing was ordered: %d orders of other hosts wait for a person there already", n), Hint: "custos orders"}
 }
 
+// askedShown is an order that was asked for at another host, with exactly what it is.
+func (c *Control) askedShown(ctx context.Context, call Call) (api.Order, error) {
+	o, err := c.Orders.Order(ctx, call.ID)
+	v, err := c.orderFound(call.ID, o, err)
+	if err == nil && o.State == fleet.OrderAsked {
+		v.Asks = view.Asked(o)
+	}
+	return v, err
+}
+
 // letOrder approves of an order that was asked for at another host.
 func (c *Control) letOrder(ctx context.Context, call Call) (api.Order, error) {
 	o, err := c.Orders.Order(ctx, call.ID)
 	switch {
 	case err != nil:
+	case call.From != "":
+		err = &api.Error{Kind: api.Forbidden, Message: "cannot approve of it from another host: a person at this one does"}
 	case o.State != fleet.OrderAsked:
 		err = fmt.Errorf("cannot approve of it: %w: it does not wait for that: it is %s", ledger.ErrIllegal, o.State)
 	case !c.Now().Before(o.AskedUntil()):
@@ -181,8 +209,8 @@ func (c *Control) openOrders(ctx context.Context, _ Call) (api.Orders, error) {
 
 func (c *Control) cancelOrder(ctx context.Context, call Call) (api.Order, error) {
 	o, err := c.Orders.Order(ctx, call.ID)
-	if err == nil && call.Asks && (o.State != fleet.OrderAsked || o.By != call.By) {
-		err = &api.Error{Kind: api.Forbidden, Message: "cannot take it back from another host: it is not one that was asked for there and waits"}
+	if err == nil && call.Asks && o.By != call.By {
+		err = &api.Error{Kind: api.Forbidden, Message: "cannot take it back from another host: it was not ordered there"}
 	}
 	if err == nil && o.IsOver() {
 		err = fmt.Errorf("cannot take it back: %w: it is over: %s", ledger.ErrIllegal, o.State)

@@ -70,19 +70,9 @@ func (s *system) takePart(ctx context.Context) {
 
 // seeHub says in seen how this host stands with what it shares.
 func (s *system) seeHub(seen *fleet.Snapshot) {
-	if s.member == nil {
-		return
+	if s.member != nil {
+		seen.Hub = s.member.Seen(seen.At)
 	}
-	seen.Hub = s.member.Seen(seen.At)
-	if !seen.Hub.Usable() {
-		return
-	}
-	open, err := (orderPort{s}).Open(context.Background())
-	if err != nil {
-		seen.Hub.Blind("what others ask for cannot be read: " + err.Error())
-		return
-	}
-	seen.Hub.Value.Asked = fleet.AskedOf(open, seen.At)
 }
 
 // want has leases be got, and claims made, by their keys.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,14 +35,12 @@ func (c orderPort) Drafted(o fleet.Order) ([]fleet.Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	prompt, err := c.firstPrompt(taken)
-	all := append([]fleet.Order{taken}, prompt...)
-	for i := range all {
-		if o.State == fleet.OrderAsked {
-			all[i].State = o.State
-		}
+	if o.State == fleet.OrderAsked { // what goes with it is made when it is approved of
+		taken.State = o.State
+		return []fleet.Order{taken}, nil
 	}
-	return all, err
+	prompt, err := c.firstPrompt(taken)
+	return append([]fleet.Order{taken}, prompt...), err
 }
 
 // Settle has one pass judge what was written down.
@@ -79,17 +78,28 @@ func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	return c.judged(ctx, taken)
 }
 
-// Let opens an order that was asked for, and has one pass judge it.
+// Let opens an order that was asked for, with what goes with it, and has one pass judge it. What a host asked for that
+// is not of the hub any more is not carried out.
 func (c orderPort) Let(ctx context.Context, o fleet.Order, by string) (fleet.Order, error) {
+	if host := strings.TrimPrefix(o.By, "person@"); c.s.member == nil || !slices.Contains(c.s.member.Names(), host) {
+		return o, fmt.Errorf("%w: host %s, at which it was ordered, is not known to be of the hub", ledger.ErrIllegal, fleet.Line(host, 80))
+	}
 	if err := c.s.begin(ctx); err != nil {
 		return o, err
 	}
 	c.s.listen()
+	now := c.s.world.Now()
+	given := o
+	given.At = now
+	with, err := c.firstPrompt(given)
+	if err != nil {
+		return o, err
+	}
 	st, err := c.s.ledger.writer(ctx)
 	if err == nil {
-		err = st.LetOrder(ctx, by, c.s.world.Now(), o.ID, o.ID+ledger.PromptOf)
+		err = st.LetOrder(ctx, o.ID, by, now, with...)
 	}
-	if errors.Is(err, store.ErrEnded) {
+	if errors.Is(err, store.ErrEnded) || errors.Is(err, store.ErrExists) {
 		return o, fmt.Errorf("%w: %w", ledger.ErrIllegal, err)
 	}
 	if err != nil {
@@ -178,6 +188,9 @@ func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back fu
 		return o, err
 	}
 	now, why := c.s.world.Now(), "taken back by "+by
+	if o.State == fleet.OrderAsked && by != o.By {
+		why = "refused by " + by
+	}
 	err = st.EndOrder(ctx, o.ID, fleet.OrderRefused, why, now)
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrEnded) {
 		return o, fmt.Errorf("%w: %w", ledger.ErrIllegal, err)
@@ -186,7 +199,7 @@ func (c orderPort) Cancel(ctx context.Context, o fleet.Order, by string, back fu
 		return o, err
 	}
 	switch {
-	case o.State == fleet.OrderAsked && o.Do != fleet.OrderSpawn: // it had changed nothing
+	case o.State == fleet.OrderAsked: // it had changed nothing
 	case o.Do == fleet.OrderStop:
 		_, err = st.UpdateRegistration(ctx, o.Agent, now, back)
 	case o.Do == fleet.OrderSpawn:

@@ -1,6 +1,9 @@
 package fleet
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Hub is what this host shares with others, and how they are. The part is absent where
 // custos.toml names no place where leases are kept, and the host has joined no hub.
@@ -9,8 +12,6 @@ type Hub struct {
 	Leases []Lease `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"`  // that something here wants or has wanted, by key
 	Claims []Claim `json:"claims,omitempty" unread:"no rule judges who runs what is done once"` // that something here wants or has wanted, by key
 	Peers  []Peer  `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`           // that this host looks after
-	// Asked are the orders of people at other hosts that wait for a person here.
-	Asked []Asked `json:"asked,omitempty" unread:"over = \"order\" ranges over them"`
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
 }
@@ -86,7 +87,7 @@ type Asked struct {
 	ID    string   `json:"id" help:"its ID"`
 	By    string   `json:"by" help:"who asks, as person@HOST"`
 	Do    OrderDo  `json:"do" help:"what is to be done, as stop or spawn"`
-	Agent string   `json:"agent,omitempty" help:"the agent that it is about; empty for an account"`
+	Agent string   `json:"agent" help:"the agent that it is about, or account NAME"`
 	Waits Duration `json:"waits" help:"for how long it has waited"`
 }
 
@@ -94,7 +95,7 @@ type Asked struct {
 func AskedOf(orders []Order, at Instant) (out []Asked) {
 	for _, o := range orders {
 		if o.State == OrderAsked {
-			out = append(out, Asked{ID: o.ID, By: o.By, Do: o.Do, Agent: o.Agent, Waits: Duration(max(0, at.Since(o.At)))})
+			out = append(out, Asked{ID: o.ID, By: o.By, Do: o.Do, Agent: cmp.Or(o.Agent, "account "+o.Account), Waits: Duration(max(0, at.Since(o.At)))})
 		}
 	}
 	return out

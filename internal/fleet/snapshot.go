@@ -135,7 +135,7 @@ func PartOf(k Kind) PartName {
 		return PartVaults
 	case KindBudget:
 		return PartSpending
-	case KindPeer, KindOrder:
+	case KindPeer:
 		return PartHub
 	case KindOverlap:
 		return PartOverlaps
@@ -165,6 +165,7 @@ type Self struct {
 	Plugins   []PluginFacts `json:"plugins,omitempty" unread:"over = \"plugin\" ranges over them"`     // in the order in which they are run
 	Receivers []Receiver    `json:"receivers,omitempty" unread:"over = \"receiver\" ranges over them"` // of notifications; none where no daemon runs
 	Code      []CodeFacts   `json:"code,omitempty" help:"folders of formulas and plugins that agents may write to"`
+	Asked     []Asked       `json:"asked,omitempty" unread:"over = \"order\" ranges over them"` // orders of people at other hosts that wait for a person here
 	Landmarks []Landmark    `json:"landmarks,omitempty" help:"its folders and files, and settings of agent CLIs with hooks of its own"`
 }
 

@@ -92,6 +92,7 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	if l.o.Hub != nil {
 		l.o.Hub(&seen)
 	}
+	seen.Self.Value.Asked = fleet.AskedOf(past.Asked, seen.At)
 	seen.Agents.Value = ledger.Nudged(past, seen)
 	seen.Agents.Value = ledger.Recovering(past, seen)
 	seen.Coordination = ledger.Facts(past, seen)

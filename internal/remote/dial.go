@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -118,7 +117,7 @@ type onBehalf struct {
 }
 
 func (o onBehalf) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet && !slices.Contains(api.PersonLooks(), req.URL.Path) {
+	if req.Method == http.MethodGet && !api.IsPersonLook(req.URL.Path) {
 		return o.Transport.RoundTrip(req)
 	}
 	agent, err := o.who(req.Context())

@@ -55,7 +55,7 @@ func lists() []variable {
 		listed("workers", "worker", "every worker of a CI system", fleet.PartCI, func(s S) []fleet.Worker { return s.CI.Value.Workers }),
 		listed("vaults", "vault", "every item of every vault", fleet.PartVaults, func(s S) []fleet.VaultItem { return s.Vaults.Value }),
 		listed("peers", "peer", "every other host of the hub that this one looks after", fleet.PartHub, func(s S) []fleet.Peer { return s.Hub.Value.Peers }),
-		listed("orders", "order", "every order of a person at another host that waits for one here", fleet.PartHub, func(s S) []fleet.Asked { return s.Hub.Value.Asked }),
+		listed("orders", "order", "every order of a person at another host that waits for one here", fleet.PartSelf, func(s S) []fleet.Asked { return s.Self.Value.Asked }),
 		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
 		listed("gates", "gate", "every gate", fleet.PartCoordination, func(s S) []fleet.GateFacts { return s.Coordination.Value.Gates }),
 		listed("convoys", "convoy", "every convoy", fleet.PartCoordination, func(s S) []fleet.ConvoyFacts { return s.Coordination.Value.Convoys }),

@@ -71,7 +71,7 @@ func mostOf(v control.Verb) int64 {
 // carried says who asks, and for what.
 func carried(v control.Verb) func(*server, *http.Request, Caller) (any, error) {
 	return func(s *server, req *http.Request, c Caller) (any, error) {
-		call := control.Call{Asks: c.Asks, ID: req.PathValue("id"), Do: req.PathValue("do"), Ask: req.URL.Query().Get, All: func(key string) []string { return req.URL.Query()[key] }, Read: func(into any) error { return decode(req, into) }}
+		call := control.Call{From: c.From, Asks: c.Asks, ID: req.PathValue("id"), Do: req.PathValue("do"), Ask: req.URL.Query().Get, All: func(key string) []string { return req.URL.Query()[key] }, Read: func(into any) error { return decode(req, into) }}
 		if v.Access != control.Anyone {
 			call.By = c.Name()
 		}

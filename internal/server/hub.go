@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 
 	"custos/internal/api"
 )
@@ -91,7 +90,7 @@ func (s *server) onBehalf(req *http.Request) (string, error) {
 	if err != nil || c.Behalf != "" {
 		return c.Behalf, err
 	}
-	if req.Method == http.MethodGet && !slices.Contains(api.PersonLooks(), req.URL.Path) {
+	if req.Method == http.MethodGet && !api.IsPersonLook(req.URL.Path) {
 		return "", nil
 	}
 	agent, err := s.agentOf(req.Context(), c)

@@ -73,31 +73,28 @@ func (s *Store) Orders(ctx context.Context, f OrderFilter) ([]fleet.Order, error
 	})
 }
 
-// LetOrder opens orders that were asked for, as someone here approves of them, in one transaction. The first of them
-// has to be there; one that waits for that no more is ErrEnded.
-func (s *Store) LetOrder(ctx context.Context, by string, at fleet.Instant, ids ...string) error {
-	return s.write(ctx, "approve of order "+fleet.Line(ids[0], 80), at, func(t *tx) error {
-		for i, id := range ids {
-			o, err := t.order(id)
-			switch {
-			case err != nil:
-				return err
-			case o == nil && i > 0:
-				continue
-			case o == nil:
-				return ErrNotFound
-			case o.State != fleet.OrderAsked:
-				return fmt.Errorf("it %w as %s", ErrEnded, o.State)
-			}
-			o.State, o.Approved, o.At = fleet.OrderOpen, by, at
-			if err := t.saveOrder(*o); err != nil {
-				return err
-			}
-			if err := t.orderEvent("order.approved", *o, string(o.Do)+" by "+o.By+", approved by "+by); err != nil {
-				return err
-			}
+// LetOrder opens an order that was asked for, as someone here approves of it, and writes down in the same transaction
+// those that go with it. One that waits for that no more is ErrEnded; ErrExists says that what goes with it is there.
+func (s *Store) LetOrder(ctx context.Context, id, by string, at fleet.Instant, with ...fleet.Order) error {
+	return s.write(ctx, "approve of order "+fleet.Line(id, 80), at, func(t *tx) error {
+		o, err := t.order(id)
+		switch {
+		case err != nil:
+			return err
+		case o == nil:
+			return ErrNotFound
+		case o.State != fleet.OrderAsked:
+			return fmt.Errorf("it %w as %s", ErrEnded, o.State)
 		}
-		return nil
+		o.State, o.Approved, o.At = fleet.OrderOpen, by, at
+		err = t.saveOrder(*o)
+		for i := 0; i < len(with) && err == nil; i++ {
+			err = t.takeOrder(with[i])
+		}
+		if err != nil {
+			return err
+		}
+		return t.orderEvent("order.approved", *o, string(o.Do)+" by "+o.By+", approved by "+by)
 	})
 }
 

@@ -399,24 +399,31 @@ func TestOrderLife(t *testing.T) {
 func TestAskedOrders(t *testing.T) {
 	s := fresh(t)
 	o := fleet.Order{ID: "o1", Do: fleet.OrderSpawn, Agent: "a", By: "person@box1", At: at(1), State: fleet.OrderAsked}
-	with := fleet.Order{ID: "o1-prompt", Do: fleet.OrderNudge, Agent: "a", By: o.By, At: at(1), Text: "go", State: fleet.OrderAsked}
+	with := fleet.Order{ID: "o1-prompt", Do: fleet.OrderNudge, Agent: "a", By: o.By, At: at(3), Text: "go"}
 	for range 2 {
-		taken, _, err := s.TakeOrder(t.Context(), o, with)
+		taken, _, err := s.TakeOrder(t.Context(), o)
 		ok(t, err)
 		if taken.State != fleet.OrderAsked {
 			t.Errorf("it is %s", taken.State)
 		}
 	}
-	if p := past(t, s, at(2)); len(p.Orders) != 0 || len(p.Asked) != 2 {
+	if p := past(t, s, at(2)); len(p.Orders) != 0 || len(p.Asked) != 1 {
 		t.Errorf("orders %s, asked %s", asJSON(p.Orders), asJSON(p.Asked))
 	}
-	ok(t, s.LetOrder(t.Context(), "ann", at(3), "o1", "o1-prompt", "o1-none"))
+	ok(t, s.LetOrder(t.Context(), "o1", "ann", at(3), with))
 	p := past(t, s, at(4))
 	if len(p.Asked) != 0 || len(p.Orders) != 2 || p.Orders[0].State != fleet.OrderOpen || p.Orders[0].Approved != "ann" || p.Orders[0].By != "person@box1" || p.Orders[0].At != at(3) {
 		t.Errorf("orders %s, asked %s", asJSON(p.Orders), asJSON(p.Asked))
 	}
-	wantErr(t, s.LetOrder(t.Context(), "bob", at(5), "o1"), ErrEnded)
-	wantErr(t, s.LetOrder(t.Context(), "bob", at(5), "o9"), ErrNotFound)
+	wantErr(t, s.LetOrder(t.Context(), "o1", "bob", at(5)), ErrEnded)
+	wantErr(t, s.LetOrder(t.Context(), "o9", "bob", at(5)), ErrNotFound)
+	o.ID = "o2"
+	_, _, err := s.TakeOrder(t.Context(), o)
+	ok(t, err)
+	wantErr(t, s.LetOrder(t.Context(), "o2", "ann", at(6), with), ErrExists) // another order's is not taken for its own
+	if p := past(t, s, at(7)); len(p.Asked) != 1 {
+		t.Errorf("half of it is done: asked %s", asJSON(p.Asked))
+	}
 }
 
 // TestWhatIsSaidOfAnOrderNamesIt: an agent has many at once.

@@ -82,7 +82,7 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 	case fleet.KindPeer:
 		return found(s.Hub.Value.Peers, func(p fleet.Peer) string { return p.Name }, of.Name, peerFacts)
 	case fleet.KindOrder:
-		return found(s.Hub.Value.Asked, func(o fleet.Asked) string { return o.ID }, of.Name, askedFacts)
+		return found(s.Self.Value.Asked, func(o fleet.Asked) string { return o.ID }, of.Name, askedFacts)
 	case fleet.KindOverlap:
 		return found(s.Overlaps.Value, func(o fleet.Overlap) string { return o.Name }, of.Name, overlapFacts)
 	case fleet.KindBudget:

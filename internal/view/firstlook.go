@@ -150,6 +150,9 @@ func needCommand(a fleet.Alert, p fleet.Pass, could []fleet.Action, skipped []fl
 			return k.Hint
 		}
 	}
+	if a.Subject.Kind == fleet.KindOrder {
+		return api.Typed("custos", "orders", "show", a.Subject.Name)
+	}
 	return api.Typed("custos", "why", a.Subject.String())
 }
 

@@ -1,6 +1,10 @@
 package view
 
 import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,40 +19,63 @@ func Order(o fleet.Order, watched bool) api.Order {
 		Action: o.Action, Arrival: arrival(o.Reached()), Watched: watched, Next: []api.Hint{}}
 	out.Next, out.Approved = orderHints(o, watched), o.Approved
 	if o.State == fleet.OrderAsked {
-		out.Guard, out.Why, out.Asks = string(fleet.GuardApproval), "a person at the host itself is to approve of it, until "+o.AskedUntil().Wall.UTC().Format("2006-01-02 15:04 UTC"), asked(o)
+		out.Guard, out.Why = string(fleet.GuardApproval), "a person at the host itself is to approve of it, until "+o.AskedUntil().Wall.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
 	return out
 }
 
-// asked is what an order is to do, as it was written, a line each.
-func asked(o fleet.Order) (lines []string) {
-	add := func(what, text string) {
-		if text != "" {
-			lines = append(lines, what+": "+strconv.Quote(text))
+// ofTheBook are the fields of a registration that say nothing of what is to be started.
+var ofTheBook = []string{"name", "owner", "desired", "desired_by", "desired_at", "created_at", "created_by", "role_sum"}
+
+// Asked is all that an order is to do, as it was written, a line each; nothing is left out.
+func Asked(o fleet.Order) (lines []string) {
+	add := func(what string, value any) { lines = append(lines, what+": "+quoted(value)) }
+	add("do", string(o.Do))
+	what := map[fleet.OrderDo]string{fleet.OrderNudge: "types", fleet.OrderAnswer: "answers"}[o.Do]
+	for _, f := range []struct {
+		name  string
+		value string
+	}{{"agent", o.Agent}, {"account", o.Account}, {cmp.Or(what, "why"), o.Text}, {"to the dialog", o.Dialog}, {"only to the instance", o.Instance}} {
+		if f.value != "" {
+			add(f.name, f.value)
 		}
 	}
-	switch o.Do {
-	case fleet.OrderNudge:
-		add("types", o.Text)
-	case fleet.OrderAnswer:
-		add("answers", o.Text)
-	default:
-		add("why", o.Text)
+	if o.Command {
+		lines = append(lines, "it is a command of the agent's CLI, and typed as it is")
 	}
-	if r := o.Spawn; r != nil {
-		for i, arg := range r.Argv {
-			add("argument "+strconv.Itoa(i), arg)
+	if o.Spawn == nil {
+		return lines
+	}
+	var fields map[string]any
+	text, err := json.Marshal(o.Spawn)
+	if err == nil {
+		err = json.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		return append(lines, "what is to be started cannot be read: "+err.Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(ofTheBook, name) {
+			add("start: "+name, fields[name])
 		}
-		add("kind", r.Kind)
-		add("in", r.Dir)
-		add("repository", r.Repo)
-		add("worktree", r.Worktree)
-		add("branch", r.Branch)
-		add("variables of the environment", strings.Join(r.Env, " "))
-		add("as role", r.Role)
-		add("prompt", r.Prompt)
 	}
 	return lines
+}
+
+// quoted is a value of JSON with nothing in it that a terminal, or an eye, would take for something else.
+func quoted(value any) string {
+	switch v := value.(type) {
+	case string:
+		return strconv.Quote(v)
+	case []any:
+		list := make([]string, len(v))
+		for i := range v {
+			list[i] = quoted(v[i])
+		}
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	text, _ := json.Marshal(value) // it was JSON
+	return string(text)
 }
 
 func arrival(a *fleet.Arrival) *api.Arrival {
@@ -77,7 +104,9 @@ func orderHints(o fleet.Order, watched bool) []api.Hint {
 		out = append(out, api.Hint{Command: "custos up", What: "no daemon watches it now"})
 	case o.State == fleet.OrderDone && starts:
 		out = append(out, api.Hint{Command: api.Typed("custos", "show", o.Agent), What: "how it does"})
-	case !o.IsOver():
+	case o.State == fleet.OrderAsked:
+		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "cancel", o.ID), What: "take it back, or refuse it"})
+	case !o.IsOver() && o.Action == "":
 		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "cancel", o.ID), What: "take it back"})
 	case o.State != fleet.OrderDone && o.Agent != "":
 		out = append(out, api.Hint{Command: api.Typed("custos", "why", fleet.Subject{Kind: fleet.KindAgent, Name: o.Agent}.String()), What: "why"})

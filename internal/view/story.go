@@ -170,6 +170,11 @@ func storyHints(a StoryOf, s api.Story, alerts []fleet.Alert, p fleet.Pass) []ap
 			out = append(out, Order(o, true).Next...)
 		}
 	}
+	if a.Subject.Kind == fleet.KindOrder {
+		out = append(out, api.Hint{Command: api.Typed("custos", "orders", "show", a.Subject.Name), What: "exactly what it is"},
+			api.Hint{Command: api.Typed("custos", "orders", "approve", a.Subject.Name), What: "have it done"},
+			api.Hint{Command: api.Typed("custos", "orders", "cancel", a.Subject.Name), What: "refuse it"})
+	}
 	for _, d := range s.Planned {
 		if d.Held != nil && strings.HasPrefix(d.Held.Hint, "custos approve ") {
 			out = append(out, api.Hint{Command: d.Held.Hint, What: "approve of " + d.Do})

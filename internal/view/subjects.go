@@ -48,7 +48,7 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, p := range s.Hub.Value.Peers {
 		add(fleet.KindPeer, p.Name)
 	}
-	for _, o := range s.Hub.Value.Asked {
+	for _, o := range s.Self.Value.Asked {
 		add(fleet.KindOrder, o.ID)
 	}
 	for _, b := range s.Spending.Value.Budgets {

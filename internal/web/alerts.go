@@ -116,6 +116,18 @@ func (s *site) offer(ctx context.Context, n int64) (*api.Offer, string) {
 	if err != nil {
 		return nil, api.ErrorOf(err).Message
 	}
+	for i := range o.Deeds {
+		if d := &o.Deeds[i]; d.Rule == "order-asked" { // a person is to see exactly what it is, or does not approve of it here
+			whole, err := s.api.AskedOrder(ctx, d.ID)
+			if err != nil {
+				return nil, api.ErrorOf(err).Message
+			}
+			d.Commands = nil
+			for _, line := range whole.Asks {
+				d.Commands = append(d.Commands, api.Command{Argv: []string{}, Note: line})
+			}
+		}
+	}
 	return &o, ""
 }
 
