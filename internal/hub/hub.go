@@ -20,6 +20,7 @@ import (
 
 	"custos/internal/hub/credential"
 	"custos/internal/hub/folder"
+	"custos/internal/hub/protocol"
 )
 
 // startWithin is how long the server may take to listen.
@@ -52,6 +53,9 @@ type Hub struct {
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	ended  sync.Once
+
+	mu    sync.Mutex
+	known map[string]protocol.Host // the newest that was seen of each host
 }
 
 // Start begins a node from its folder, and returns when it listens. Where its buckets are not there
@@ -61,7 +65,7 @@ func Start(ctx context.Context, dir string, o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{folder: f, ready: make(chan struct{}), broken: make(chan struct{}), now: o.Now, log: slog.New(slog.DiscardHandler)}
+	h := &Hub{folder: f, known: map[string]protocol.Host{}, ready: make(chan struct{}), broken: make(chan struct{}), now: o.Now, log: slog.New(slog.DiscardHandler)}
 	if o.Log != nil {
 		h.log = slog.New(slog.NewJSONHandler(o.Log, nil)).With("node", f.Node)
 	}

@@ -63,6 +63,7 @@ func TestJoining(t *testing.T) {
 	t.Run("what is no request", func(t *testing.T) { badRequests(t, c) })
 	t.Run("a token does nothing else", func(t *testing.T) { tokenMay(t, c) })
 	t.Run("a row that is damaged", func(t *testing.T) { damaged(t, c) })
+	t.Run("rows that are lost", func(t *testing.T) { lostRows(t, c) })
 	t.Run("a full bucket", func(t *testing.T) { full(t, c) })
 	t.Run("the audit", func(t *testing.T) { audit(t, c, &log) })
 }
@@ -255,6 +256,38 @@ func damaged(t *testing.T, c *hubtest.Cluster) {
 	}
 	c.Revoke(t, "sound")
 	hubtest.Eventually(t, 2*time.Second, "a host is revoked", func() bool { return !nc.IsConnected() })
+}
+
+// What a node's disk has lost of hosts, and that one is revoked, the nodes write back that have seen it: as that does
+// which has just revoked one.
+func lostRows(t *testing.T, c *hubtest.Cluster) {
+	kv := hubtest.Bucket(t, c.Admin(t), protocol.Hosts)
+	c.Join(t, "kept")
+	c.Join(t, "shut-out")
+	row := func(name string) (out protocol.Host) {
+		if e, err := kv.Get(t.Context(), name); err == nil {
+			_ = json.Unmarshal(e.Value(), &out)
+		}
+		return out
+	}
+	before, joined := row("kept"), row("shut-out")
+	c.Revoke(t, "shut-out")
+	js, err := jetstream.New(c.Admin(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), protocol.Stream(protocol.Hosts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+protocol.Hosts+".kept")); err != nil {
+		t.Fatal(err)
+	}
+	old, _ := json.Marshal(joined)
+	if _, err := kv.Put(t.Context(), "shut-out", old); err != nil {
+		t.Fatal(err)
+	}
+	hubtest.Eventually(t, 10*time.Second, "they are back", func() bool { return row("kept").Key == before.Key && !row("shut-out").Revoked.IsZero() })
 }
 
 // A bucket that is full refuses what is new, and keeps what it has; there is room again when

@@ -158,9 +158,13 @@ func forever() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
 func (h *Hub) enforce(ctx context.Context) (nodes []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	rows, damaged, err := h.allHosts(ctx)
+	read, damaged, err := h.allHosts(ctx)
 	if err != nil {
 		return nil, err
+	}
+	rows := h.remember(read)
+	if err := h.restore(ctx, read, slices.Clone(rows), damaged); err != nil {
+		h.log.Error("the hosts are not restored", "why", err.Error()) // what is revoked is put in force all the same
 	}
 	for _, key := range damaged {
 		h.log.Error("a row is damaged", "bucket", protocol.Hosts, "key", key)
