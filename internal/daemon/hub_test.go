@@ -377,9 +377,12 @@ func TestAnOrderThatIsAskedFor(t *testing.T) {
 		t.Errorf("who asked cannot take it back: %d: %s", code, out)
 	}
 	id = asks("stop", "box1/worker")
-	if out, code := a.says("orders", "approve", id); code != 0 {
+	_ = a.up.Process.Kill()
+	_ = a.up.Wait()
+	if out, code := a.says("orders", "approve", id); code != 0 { // no daemon runs
 		t.Errorf("it is not approved of: %d: %s", code, out)
 	}
+	a.start()
 	await(t, func() string { return out + a.said.String() }, func() bool {
 		out, _ = b.says("orders", "show", id, "--host", "box1")
 		return strings.Contains(out, "Stopped worker") && strings.Contains(out, "Approved by ")

@@ -364,10 +364,26 @@ func (k *link) host(found map[string]protocol.Host, e jetstream.KeyValueEntry) {
 
 // Names are those of the other hosts of the hub, as far as they are known.
 func (m *Member) Names() []string {
-	if _, k, _ := m.now(); k != nil {
+	if _, k, _ := m.now(); k != nil && k.isTold() {
 		return k.names()
 	}
-	return nil
+	return m.kept()
+}
+
+// isTold says whether the hub has told which hosts there are.
+func (k *link) isTold() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.hosts) > 0
+}
+
+// kept are their names as they were kept, for a time without a daemon that hears of them.
+func (m *Member) kept() []string {
+	var kept protocol.Names
+	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &kept) != nil {
+		return nil
+	}
+	return slices.Sorted(slices.Values(kept.Hosts))
 }
 
 // To is the way to another host of the hub.

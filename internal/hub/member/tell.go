@@ -2,16 +2,12 @@ package member
 
 import (
 	"context"
-	"encoding/json"
-	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
 	"custos/internal/hub/looks"
-	"custos/internal/hub/protocol"
 	"custos/internal/hub/rows"
 )
 
@@ -100,11 +96,7 @@ func (m *Member) Looks(ctx context.Context, since int64) api.HubLooks {
 // unseen are the other hosts, by the names that were kept, where this one is at no hub now.
 func (m *Member) unseen(cut string) (out api.HubLooks) {
 	out.Hosts = []api.HostLook{}
-	var kept protocol.Names
-	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &kept) != nil {
-		return out
-	}
-	for _, name := range slices.Sorted(slices.Values(kept.Hosts)) {
+	for _, name := range m.kept() {
 		out.Hosts = append(out.Hosts, api.HostLook{HostSeen: api.HostSeen{Name: name, Status: "unknown", Why: cut}})
 	}
 	return out
