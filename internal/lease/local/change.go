@@ -84,7 +84,9 @@ func (s *Store) tryBegin(ctx context.Context) (*tx, error) {
 	}
 	t := &tx{ctx, conn}
 	if err := t.exec("BEGIN EXCLUSIVE"); err != nil {
-		t.undo()
+		if !isBusy(err) { // then nothing has begun
+			t.undo()
+		}
 		return nil, errors.Join(err, conn.Close())
 	}
 	return t, nil
