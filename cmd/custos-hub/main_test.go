@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -110,6 +111,18 @@ func send(t *testing.T, f *hubtest.Fleet, s syscall.Signal, nodes ...int) {
 			t.Fatal(err)
 		}
 	}
+	for _, n := range nodes {
+		if s == syscall.SIGSTOP { // until one of its threads is run and takes the signal, the others go on
+			hubtest.Eventually(t, 10*time.Second, "a node stops", func() bool { return isStopped(f.Nodes[n].Pid) })
+		}
+	}
+}
+
+// isStopped says whether a process is stopped by a signal (proc_pid_stat(5)).
+func isStopped(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, is := strings.Cut(string(text), ") ")
+	return err == nil && is && strings.HasPrefix(rest, "T")
 }
 
 // write writes a row, as soon as there is a quorum.
