@@ -154,7 +154,11 @@ func (s *server) noAgent(ctx context.Context, c Caller) error {
 func barred(c Caller, agent string, err error) error {
 	switch {
 	case c.Behalf != "":
-		return &api.Error{Kind: api.Forbidden, Message: "cannot do this for " + fleet.Line(c.Behalf, 80) + ", which asks from another machine: it takes a person there"}
+		who := "an agent of another machine"
+		if c.Behalf != control.Unnamed {
+			who += " (" + fleet.Line(c.Behalf, 80) + ")"
+		}
+		return &api.Error{Kind: api.Forbidden, Message: "cannot do this for " + who + ": it takes a person there"}
 	case err != nil:
 		refusal := &api.Error{Kind: api.Forbidden, Message: fmt.Sprintf("cannot do this for process %d: it cannot be shown to be no agent: %v", c.PID, err)}
 		if errors.Is(err, ErrUnseen) { // which passes, and then it is known
