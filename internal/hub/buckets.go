@@ -111,10 +111,7 @@ func (h *Hub) tend(ctx context.Context) {
 	h.log.Info("ready")
 	close(h.ready)
 	for ctx.Err() == nil && h.srv.JetStreamEnabled() {
-		h.until(ctx, tendEvery, func(ctx context.Context) error {
-			_, err := h.enforce(ctx)
-			return h.unlessBroken(err)
-		})
+		h.until(ctx, tendEvery, func(ctx context.Context) error { return h.unlessBroken(h.keepHosts(ctx)) })
 		pause(ctx, tendEvery)
 	}
 	if ctx.Err() == nil {

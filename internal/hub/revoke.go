@@ -158,17 +158,31 @@ func forever() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }
 func (h *Hub) enforce(ctx context.Context) (nodes []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	read, damaged, err := h.allHosts(ctx)
+	read, _, err := h.allHosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows := h.remember(read)
-	if err := h.restore(ctx, read, slices.Clone(rows), damaged); err != nil {
-		h.log.Error("the hosts are not restored", "why", err.Error()) // what is revoked is put in force all the same
+	return h.refuse(h.remember(read))
+}
+
+// keepHosts puts in force what is revoked, and then writes back what the bucket has lost: that waits for a quorum.
+func (h *Hub) keepHosts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	read, damaged, err := h.allHosts(ctx)
+	if err != nil {
+		return err
 	}
 	for _, key := range damaged {
 		h.log.Error("a row is damaged", "bucket", protocol.Hosts, "key", key)
 	}
+	known := h.remember(read)
+	_, err = h.refuse(known)
+	return errors.Join(err, h.restore(ctx, read, known, damaged))
+}
+
+// refuse has all nodes refuse the users that rows say are revoked, if they do not yet.
+func (h *Hub) refuse(rows []protocol.Host) (nodes []string, err error) {
 	text, err := h.srv.AccountResolver().Fetch(h.keys().Account())
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the account of hosts: %w", err)
