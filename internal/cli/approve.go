@@ -25,6 +25,7 @@ trust DIR, which shows it; what came later is not trusted. So it is with an item
 a vault: custos why NUMBER shows where it lies, and its digest.
 To leave it undone instead, take the alert up: custos ack NUMBER; what can be denied
 takes custos deny NUMBER.
+An order of a person at another host that waits is shown by custos orders show ID.
 An agent's question is answered with custos answer.`,
 		Example: "  custos approve 3",
 		RunE: func(cmd *cobra.Command, args []string) error {

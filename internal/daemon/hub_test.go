@@ -260,19 +260,22 @@ func TestAHostThatJoins(t *testing.T) {
 	}
 }
 
+// hostOf is a host of a hub that runs.
+func hostOf(t *testing.T, hub *hubtest.Cluster, name, more string) *town {
+	t.Helper()
+	w := foundBeside(t, quickLimits+more)
+	if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	return w
+}
+
 // TestAHostIsSeenFromAnother: its agents and alerts are shown at another host of the hub as they are there, and are
 // unknown once its daemon is gone; agents are started on one of the hosts that fit.
 func TestAHostIsSeenFromAnother(t *testing.T) {
 	hub := hubtest.Start(t, 1)
-	host := func(name, more string) *town {
-		w := foundBeside(t, quickLimits+more)
-		if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
-			t.Fatal(err)
-		}
-		w.start()
-		return w
-	}
-	a, b := host("box1", "[hub]\nremote = \"act\"\nlabels = [\"gpu\"]\n"), host("box2", "")
+	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"act\"\nlabels = [\"gpu\"]\n"), hostOf(t, hub, "box2", "")
 	a.spawn("worker", "reply hello", false)
 	a.awaitState("worker", "idle")
 	var ps string
@@ -311,15 +314,7 @@ func TestAHostIsSeenFromAnother(t *testing.T) {
 // person here, through a restart too; it does nothing before, is told to people, and shows exactly what it is.
 func TestAnOrderThatIsAskedFor(t *testing.T) {
 	hub := hubtest.Start(t, 1)
-	host := func(name, more string) *town {
-		w := foundBeside(t, quickLimits+more)
-		if err := hub.Join(t, name).Save(w.cfg.HubDir()); err != nil {
-			t.Fatal(err)
-		}
-		w.start()
-		return w
-	}
-	a, b := host("box1", "[hub]\nremote = \"ask\"\n"), host("box2", "")
+	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"ask\"\n"), hostOf(t, hub, "box2", "")
 	a.spawn("worker", "reply hello", false)
 	a.awaitState("worker", "idle")
 	var out string
