@@ -35,6 +35,7 @@ type Asker struct {
 	sub   *nats.Subscription
 	over  chan struct{}
 	close func()
+	begun chan struct{} // has one when a question has begun
 
 	mu      sync.Mutex
 	streams map[string]*stream // by the ID of the question
@@ -60,7 +61,8 @@ func NewAsker(nc *nats.Conn, from string, o AskerOptions) (*Asker, error) {
 	if err := protocol.CheckHost(from); err != nil {
 		return nil, err
 	}
-	a := &Asker{nc: nc, from: from, inbox: protocol.InboxPrefix(from) + "." + rand.Text(), sign: o.Sign, beat: beatOf(o.Beat), over: make(chan struct{}), streams: map[string]*stream{}, heard: map[string]time.Time{}}
+	a := &Asker{nc: nc, from: from, inbox: protocol.InboxPrefix(from) + "." + rand.Text(), sign: o.Sign, beat: beatOf(o.Beat), over: make(chan struct{}),
+		begun: make(chan struct{}, 1), streams: map[string]*stream{}, heard: map[string]time.Time{}}
 	if a.sign == nil {
 		a.sign = func(string, []byte) (nats.Header, error) { return nil, nil }
 	}
@@ -69,7 +71,7 @@ func NewAsker(nc *nats.Conn, from string, o AskerOptions) (*Asker, error) {
 	if a.sub, err = nc.Subscribe(a.inbox+".>", a.receive); err != nil {
 		return nil, fmt.Errorf("cannot listen for answers of hosts: %w", err)
 	}
-	go a.watch()
+	go a.beat.watch(a.over, a.begun, a.look)
 	return a, nil
 }
 
@@ -99,26 +101,16 @@ func (a *Asker) receive(m *nats.Msg) {
 	}
 }
 
-// watch looks again and again which answering hosts are silent, and says where it is time that
-// somebody waits still.
-func (a *Asker) watch() {
-	tick := time.NewTimer(a.beat.every())
-	defer tick.Stop()
-	for {
-		select {
-		case <-a.over:
-			return
-		case now := <-tick.C:
-			list := a.all()
-			tick.Reset(a.beat.next(len(list)))
-			for _, s := range list {
-				if a.nc.IsClosed() {
-					s.give(nats.ErrConnectionClosed)
-				}
-				s.check(now)
-			}
+// look finds the answering hosts that are silent, and says where it is time that somebody waits still.
+func (a *Asker) look(now time.Time) bool {
+	list := a.all()
+	for _, s := range list {
+		if a.nc.IsClosed() {
+			s.give(nats.ErrConnectionClosed)
 		}
+		s.check(now)
 	}
+	return len(list) > 0
 }
 
 func (a *Asker) all() []*stream {
@@ -137,6 +129,7 @@ func (a *Asker) add(s *stream) error {
 	default:
 	}
 	a.streams[s.id] = s
+	wake(a.begun)
 	return nil
 }
 

@@ -20,12 +20,34 @@ func (b beat) every() time.Duration { return time.Duration(b) }
 // check is how often it is looked who is late.
 func (b beat) check() time.Duration { return time.Duration(b) / 4 }
 
-// next is when it is looked again while so many answers are being made: an idle host wakes seldom.
-func (b beat) next(answers int) time.Duration {
-	if answers == 0 {
-		return b.every()
+// watch has all that goes on be looked at again and again, from a word that something has begun until
+// nothing goes on any more, which look says with false: an idle host is not woken.
+func (b beat) watch(over, begun <-chan struct{}, look func(now time.Time) bool) {
+	tick := time.NewTicker(b.check())
+	defer tick.Stop()
+	for goes := true; ; {
+		select {
+		case <-over:
+			return
+		case <-begun:
+			if !goes {
+				goes = true
+				tick.Reset(b.check())
+			}
+		case now := <-tick.C:
+			if goes = look(now); !goes {
+				tick.Stop()
+			}
+		}
 	}
-	return b.check()
+}
+
+// wake says that something has begun.
+func wake(begun chan<- struct{}) {
+	select {
+	case begun <- struct{}{}:
+	default:
+	}
 }
 
 // silent is after how long an asker gives an answering host up: with a check 9.75 s.

@@ -56,6 +56,7 @@ type server struct {
 	beat    beat
 	slots   chan struct{}
 	running sync.WaitGroup
+	begun   chan struct{} // has one when an answer has begun
 
 	mu      sync.Mutex
 	stopped bool
@@ -78,7 +79,7 @@ func Serve(ctx context.Context, nc *nats.Conn, host string, handler func(from st
 	if err != nil {
 		return fmt.Errorf("cannot answer other hosts: %w", err)
 	}
-	s.watch(ctx)
+	s.beat.watch(ctx.Done(), s.begun, s.look)
 	s.hearNoMore(sub)
 	return s.stop()
 }
@@ -107,26 +108,17 @@ func newServer(nc *nats.Conn, host string, handler func(string) http.Handler, o 
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &server{Options: o, nc: nc, host: host, handler: handler, beat: beatOf(o.Beat), slots: make(chan struct{}, o.AtOnce), answers: map[string]*answer{}}
+	return &server{Options: o, nc: nc, host: host, handler: handler, beat: beatOf(o.Beat), slots: make(chan struct{}, o.AtOnce),
+		begun: make(chan struct{}, 1), answers: map[string]*answer{}}
 }
 
-// watch looks again and again which askers are silent, and says where it is time that an answer
-// is still being made, until ctx ends.
-func (s *server) watch(ctx context.Context) {
-	tick := time.NewTimer(s.beat.every())
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			list := s.all()
-			tick.Reset(s.beat.next(len(list)))
-			for _, a := range list {
-				a.check(now)
-			}
-		}
+// look finds the askers that are silent, and says where it is time that an answer is still being made.
+func (s *server) look(now time.Time) bool {
+	list := s.all()
+	for _, a := range list {
+		a.check(now)
 	}
+	return len(list) > 0
 }
 
 func (s *server) all() []*answer {
@@ -244,6 +236,7 @@ func (s *server) add(a *answer) error {
 	}
 	s.answers[key] = a
 	s.running.Add(1)
+	wake(s.begun)
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 )
 
 // settled is after how long a process that a fault has hurt does its part again: nodes choose a leader
-// within 9 s (nats-server v2.15.2, raft.go, maxElectionTimeoutDefault), and a host finds another node
-// within 6 s and 5 s (internal/hub/wire).
+// within 9 s (nats-server v2.15.2, raft.go, maxElectionTimeoutDefault), and a host notices within
+// 9 s that its node is silent, and goes to another one at once (internal/hub/rows, internal/hub/wire).
 const settled = 12 * time.Second
 
 // TestLong plays everything for as long as CUSTOS_CHAOS says, as root. CUSTOS_CHAOS_SEED is what the

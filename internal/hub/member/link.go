@@ -87,7 +87,8 @@ func (m *Member) heard(c wire.Change) {
 // run goes on until ctx ends, and closes the connection.
 func (k *link) run(ctx context.Context) error {
 	defer k.nc.Close()
-	p, err := rows.NewPublisher(k.js, rows.PublisherOptions{Host: k.m.me.Host, Run: k.m.me.Run, Log: k.m.o.Log})
+	p, err := rows.NewPublisher(k.js, rows.PublisherOptions{Host: k.m.me.Host, Run: k.m.me.Run, Log: k.m.o.Log,
+		Late: func() { wire.Check(k.nc) }})
 	if err != nil {
 		return err
 	}

@@ -38,19 +38,29 @@ func (p *Publisher) beats(ctx context.Context) {
 func (p *Publisher) beat(ctx context.Context, seq int64) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Beat)
 	defer cancel()
-	b, err := json.Marshal(head{V: 1, Run: p.PublisherOptions.Run, Seq: seq, At: p.Now(), Rows: int(p.told.Load())})
-	if err == nil {
-		_, err = p.js.Publish(ctx, p.subject(headKey), b)
-	}
-	if err != nil {
+	if err := p.writeHead(ctx, seq); err != nil {
+		p.Late()
 		return fmt.Errorf("cannot write a head: %w", err)
 	}
-	p.Counts.Heads.Add(1)
-	p.Counts.Bytes.Add(int64(len(p.subject(headKey)) + len(b)))
 	if seq%often != 0 {
 		return nil
 	}
 	return p.look(ctx, seq%thorough == 0)
+}
+
+func (p *Publisher) writeHead(ctx context.Context, seq int64) error {
+	b, err := json.Marshal(head{V: 1, Run: p.PublisherOptions.Run, Seq: seq, At: p.Now(), Rows: int(p.told.Load())})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(p.Beat, late))
+	defer cancel()
+	if _, err := p.js.Publish(ctx, p.subject(headKey), b); err != nil {
+		return err
+	}
+	p.Counts.Heads.Add(1)
+	p.Counts.Bytes.Add(int64(len(p.subject(headKey)) + len(b)))
+	return nil
 }
 
 // look finds out whether the bucket was made anew; with all, which rows it has.

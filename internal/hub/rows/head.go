@@ -9,6 +9,8 @@ import (
 const (
 	// beat is how often a host tells that it is there.
 	beat = 5 * time.Second
+	// late is after how long an answer to a head is late.
+	late = 2 * time.Second
 	// deaf is after how long without this host's own heads the hub tells nothing: before anybody can be silent.
 	deaf = 12 * time.Second
 	// silent is after how long without a head a host is silent: it is three heads late.

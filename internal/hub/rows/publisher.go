@@ -21,6 +21,8 @@ type PublisherOptions struct {
 	Log  *slog.Logger     // nil: nothing is logged
 	// Beat is how often it is told that the host is there; 0: 5 s.
 	Beat time.Duration
+	// Late is called when the hub has not answered to a head within 2 s; nil: nothing is.
+	Late func()
 }
 
 // Counts are what a publisher has done.
@@ -63,6 +65,9 @@ func NewPublisher(js jetstream.JetStream, o PublisherOptions) (*Publisher, error
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Late == nil {
+		o.Late = func() {}
 	}
 	if o.Beat == 0 {
 		o.Beat = beat

@@ -16,12 +16,17 @@ import (
 	"custos/internal/hub/protocol"
 )
 
-// A hub that is dead is noticed within (pingsOut+1)×pingEvery = 6 s: nats.go v1.55.0 closes the
-// connection at the ping that finds pingsOut unanswered (nats.go, processPingTimer).
 const (
-	pingEvery = 3 * time.Second
+	// pingEvery and pingsOut notice a hub that is dead within (pingsOut+1)×pingEvery = 40 s: nats.go v1.55.0
+	// closes the connection at the ping that finds pingsOut unanswered (nats.go, processPingTimer). Each ping wakes a
+	// host twice, so whoever waits for an answer that does not come calls Check.
+	pingEvery = 20 * time.Second
 	pingsOut  = 1
-	dialFor   = 3 * time.Second
+	// commandPings is how often a command pings.
+	commandPings = 3 * time.Second
+	// checkFor is how long a node may take to answer that it is there.
+	checkFor = 2 * time.Second
+	dialFor  = 3 * time.Second
 	// waitLeast and waitMost bound how long is waited between attempts, at random, so that a fleet
 	// does not come back all at once.
 	waitLeast = 250 * time.Millisecond
@@ -43,6 +48,7 @@ type Options struct {
 	Name string // of the connection, as the hub shows it
 	// OnChange hears of each change, one after the other; nil: nobody does. It must not block.
 	OnChange func(Change)
+	pings    time.Duration // between two
 }
 
 // Connect connects a host. It returns at once, connected or not, and goes on trying for as long as
@@ -56,6 +62,7 @@ func Connect(j credential.Joined, o Options) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.pings = pingEvery
 	opts := append(common(o), secure, nats.UserCredentialBytes(j.Creds), nats.CustomInboxPrefix(protocol.InboxPrefix(j.Host)),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(), nats.CustomReconnectDelay(wait), nats.ReconnectBufSize(pending))
 	nc, err := nats.Connect(strings.Join(j.URLs, ","), opts...)
@@ -63,6 +70,14 @@ func Connect(j credential.Joined, o Options) (*nats.Conn, error) {
 		return nil, fmt.Errorf("cannot connect with the hub: %w", err)
 	}
 	return nc, nil
+}
+
+// Check asks the node of a connection whether it is there, and leaves it for another one where it does not say so
+// within 2 s: a node that hangs keeps its connections open.
+func Check(nc *nats.Conn) {
+	if nc.IsConnected() && errors.Is(nc.FlushTimeout(checkFor), nats.ErrTimeout) {
+		_ = nc.ForceReconnect() // it may be closed by now
+	}
 }
 
 // onceTries is how often a hub is asked again that does not let in who comes: one that has just
@@ -76,7 +91,7 @@ func Once(urls []string, ca, creds []byte, inbox string) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := append(common(Options{Name: "custos"}), secure, nats.UserCredentialBytes(creds), nats.NoReconnect())
+	opts := append(common(Options{Name: "custos", pings: commandPings}), secure, nats.UserCredentialBytes(creds), nats.NoReconnect())
 	if inbox != "" {
 		opts = append(opts, nats.CustomInboxPrefix(inbox))
 	}
@@ -96,7 +111,7 @@ func common(o Options) []nats.Option {
 		}
 	}
 	return []nats.Option{
-		nats.Name(o.Name), nats.Timeout(dialFor), nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut), nats.FlusherTimeout(dialFor),
+		nats.Name(o.Name), nats.Timeout(dialFor), nats.PingInterval(o.pings), nats.MaxPingsOutstanding(pingsOut), nats.FlusherTimeout(dialFor),
 		nats.IgnoreDiscoveredServers(),
 		nats.ConnectHandler(func(nc *nats.Conn) { say(Change{Connected: true, Server: nc.ConnectedServerName()}) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) { say(Change{Connected: true, Server: nc.ConnectedServerName()}) }),

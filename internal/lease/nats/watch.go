@@ -16,9 +16,9 @@ import (
 
 const (
 	// heartbeat is how often the server says that there is nothing to tell.
-	heartbeat = 3 * time.Second
+	heartbeat = 5 * time.Second
 	// silence is after how long without any word the watch is taken for lost.
-	silence = 4 * heartbeat
+	silence = 3 * heartbeat
 	// forgotten is after how long the server forgets who watched and has gone away.
 	forgotten = 10 * time.Second
 	// parting is how long a watch that ends waits for the server to forget it at once.
