@@ -69,8 +69,9 @@ type poolSection struct {
 	Repo     string   `toml:"repo" is:"path"` // or what each has a worktree of
 	Min      int      `toml:"min" is:"0..100"`
 	Max      *int     `toml:"max" is:"1..100"`
-	Hosts    string   `toml:"hosts"`                   // each or one
-	Idle     string   `toml:"idle" is:"duration 1m.."` // after which one that is not needed is ended; "30m"
+	Hosts    string   `toml:"hosts"`                         // each or one
+	Lost     string   `toml:"lost_after" is:"duration 1m.."` // how long a host is silent before others replace its workers; never
+	Idle     string   `toml:"idle" is:"duration 1m.."`       // after which one that is not needed is ended; "30m"
 	Enabled  *bool    `toml:"enabled"`
 }
 
@@ -109,9 +110,12 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 
 func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (fleet.Pool, error) {
 	p := fleet.Pool{Name: name, Role: cmp.Or(s.Role, name), Project: s.Project, Kind: s.Kind, Argv: s.Argv, Env: s.Env, Account: s.Account, Accounts: s.Accounts, Prompt: s.Prompt,
-		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Idle: fleet.Duration(poolIdle), Disabled: s.Enabled != nil && !*s.Enabled, Hosts: fleet.Hosts(s.Hosts)}
+		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Disabled: s.Enabled != nil && !*s.Enabled, Hosts: fleet.Hosts(s.Hosts)}
 	if s.Hosts != "" && p.Hosts != fleet.HostsEach && p.Hosts != fleet.HostsOne {
 		return p, fmt.Errorf("hosts: %q is none of %s and %s", s.Hosts, fleet.HostsEach, fleet.HostsOne)
+	}
+	if s.Lost != "" && p.Hosts != fleet.HostsOne {
+		return p, errors.New(`lost_after needs hosts = "one": each host starts its own workers otherwise`)
 	}
 	if s.Headless {
 		p.Where = fleet.WhereHeadless
@@ -123,13 +127,11 @@ func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (f
 		p.Kind = filepath.Base(s.Argv[0])
 	}
 	var err error
-	if s.Idle != "" {
-		var d time.Duration
-		d, err = config.Duration(s.Idle)
-		p.Idle = fleet.Duration(d)
-	}
-	if err != nil {
+	if p.Idle, err = durationOr(s.Idle, poolIdle); err != nil {
 		return p, fmt.Errorf("idle: %w", err)
+	}
+	if p.LostAfter, err = durationOr(s.Lost, 0); err != nil {
+		return p, fmt.Errorf("lost_after: %w", err)
 	}
 	if err := s.place(&p, cfg.Home); err != nil {
 		return p, err

@@ -281,6 +281,7 @@ func TestKeysThatDoNotGoTogether(t *testing.T) {
 		"[schedule.x]\nformula = \"patrol\"\nevery = \"1h\"\nhosts = \"one\"":                     `5: [schedule.x]: cannot use schedule "x": not allowed: hosts = "one" needs cron: no other time is the same on each host`,
 		"[schedule.x]\nformula = \"patrol\"\nhosts = \"two\"":                                     `4: [schedule.x] hosts: "two" is neither each nor one`,
 		"[schedule.x]\n\nformula = \"patrol\"\nproject = \"nope\"\nevery = \"1h\"":                `5: [schedule.x] project: there is no project "nope" in [formulas] projects`,
+		"[pool.x]\nkind = \"claude\"\nprompt = \"x\"\nrepo = \"/w\"\nlost_after = \"1h\"":         `6: [pool.x] lost_after needs hosts = "one": each host starts its own workers otherwise`,
 		"[pool.x]\nkind = \"claude\"\nprompt = \"x\"\nrepo = \"/w\"\nmin = 5\nmax = 2":            `6: [pool.x] min = 5 and max = 2`,
 		"[notifier.x]\ntype = \"telegram\"\nchat = \"1\"\ntoken_env = \"A\"\ntoken_file = \"/b\"": `6: [notifier.x] token_file, token_command, token_env: want exactly one`,
 		"[triage.judge]\nkind = \"command\"":                                                      `3: [triage] `,

@@ -113,9 +113,13 @@ func (s *system) toldToHosts(ctx context.Context) (looks.Told, error) {
 	if !p.Snapshot.Agents.Usable() {
 		return looks.Told{}, fmt.Errorf("its agents are not seen: %s", p.Snapshot.Agents.Why)
 	}
+	if p.Past.Blind != "" {
+		return looks.Told{}, fmt.Errorf("what it knows is not read: %s", p.Past.Blind)
+	}
 	agents := view.Agents(p, view.Hints{Daemon: true})
 	alerts := slices.DeleteFunc(slices.Clone(p.Assessment.Alerts), func(a fleet.Alert) bool { return a.Status == fleet.AlertResolved })
-	out := looks.Told{Look: view.FirstLook(p, s.actor, view.Hints{Daemon: true, Configured: s.cfg.Found}), Alerts: view.Alerts(alerts, p.Snapshot.At), Pending: agents.Pending, Kept: agents.Kept}
+	out := looks.Told{Look: view.FirstLook(p, s.actor, view.Hints{Daemon: true, Configured: s.cfg.Found}), Alerts: view.Alerts(alerts, p.Snapshot.At), Pending: agents.Pending, Kept: agents.Kept,
+		Workers: p.Plan.Workers}
 	out.Look.Agents, out.Offers = agents.Agents, s.offers(&p)
 	return out, nil
 }

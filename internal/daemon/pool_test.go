@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"custos/internal/api"
+	"custos/internal/hub/hubtest"
 )
 
 // workers are the agents of a pool that run.
@@ -74,5 +75,58 @@ max = 3
 	await(t, says, func() bool { return len(w.workers("dev")) == 1 && w.workers("dev")[0].State == "idle" })
 	if found, _ := filepath.Glob(filepath.Join(w.dir, ".fakeagent/sessions/*.jsonl")); len(found) != 2 {
 		t.Errorf("%d conversations were ever begun, want 2", len(found))
+	}
+}
+
+// TestAPoolOfTwoHosts: one of two hosts starts the workers for both. None are started before it is known what the other
+// one has; and none in the place of those of a host that is silent.
+func TestAPoolOfTwoHosts(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	const pool = `[agents]
+every = "1s"
+[pool.dev]
+kind = "claude"
+prompt = "fake reply hello"
+dir = "~/work"
+min = 2
+max = 3
+hosts = "one"
+`
+	towns := map[string]*town{}
+	for _, name := range []string{"box1", "box2"} {
+		towns[name] = foundBeside(t, quickLimits+pool)
+		if err := hub.Join(t, name).Save(towns[name].cfg.HubDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := towns["box1"], towns["box2"]
+	plan := func(w *town) string { out, _ := w.says("plan"); return out }
+	says := func() string { return plan(a) + a.said.String() + "\n" + plan(b) + b.said.String() }
+	a.start()
+	await(t, says, func() bool {
+		return strings.Contains(plan(a), "how many of its workers host box2 has: it was never heard")
+	})
+	if n := len(a.workers("dev")); n != 0 {
+		t.Fatalf("it has started %d workers though nobody knows what the other host has", n)
+	}
+	b.start()
+	count := func(w *town) int { return len(w.workers("dev")) }
+	await(t, says, func() bool { return count(a)+count(b) == 2 })
+	holder, other := a, b
+	if count(b) > 0 {
+		holder, other = b, a
+	}
+	if count(other) > 0 {
+		t.Errorf("both have started workers: %s", says())
+	}
+	holder.kill()
+	await(t, says, func() bool { return strings.Contains(plan(other), "2 of them are of a host that is silent") })
+	if n := count(other); n != 0 {
+		t.Errorf("it has started %d workers in the place of those of a silent host", n)
+	}
+	holder.start()
+	await(t, says, func() bool { return !strings.Contains(plan(other), "that is silent") && count(holder) == 2 })
+	if n := count(other); n != 0 {
+		t.Errorf("it has started %d workers beside those of a host that is back", n)
 	}
 }

@@ -8,10 +8,13 @@ import (
 // Hub is what this host shares with others, and how they are. The part is absent where
 // custos.toml names no place where leases are kept, and the host has joined no hub.
 type Hub struct {
-	Host   string  `json:"host" help:"the name of this host there"`
-	Leases []Lease `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"`  // that something here wants or has wanted, by key
-	Claims []Claim `json:"claims,omitempty" unread:"no rule judges who runs what is done once"` // that something here wants or has wanted, by key
-	Peers  []Peer  `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`           // that this host looks after
+	Host      string      `json:"host" help:"the name of this host there"`
+	Leases    []Lease     `json:"leases,omitempty" unread:"no rule judges who may act: a guard does"`          // that something here wants or has wanted, by key
+	Claims    []Claim     `json:"claims,omitempty" unread:"no rule judges who runs what is done once"`         // that something here wants or has wanted, by key
+	Peers     []Peer      `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`                   // that this host looks after
+	Elsewhere []Elsewhere `json:"elsewhere,omitempty" unread:"no rule judges who starts workers: a pool does"` // while this host starts workers of pools for all
+	// Told are the workers of this host that the other hosts are told of.
+	Told []PoolWorkers `json:"told,omitempty" unread:"no rule judges who starts workers: a pool does"`
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
 }
@@ -53,6 +56,9 @@ func TellKey(snap *Snapshot, s Subject) string {
 	return ""
 }
 
+// PoolKey is the lease of the host that starts workers of a pool for all.
+func PoolKey(pool string) string { return "pool/" + pool }
+
 // Claim is how this host stands with what is done once for all hosts. It is made by the first host that wants it,
 // and never again by another; it does not end.
 type Claim struct {
@@ -80,6 +86,22 @@ type Peer struct {
 	Name    string         `json:"name" help:"its name on the hub"`
 	Silent  Leaf[Duration] `json:"silent" help:"time since it told anything; 0s while it tells"`
 	Doubled bool           `json:"doubled,omitempty" help:"whether two daemons tell under its name at once"`
+}
+
+// Elsewhere is another host, or all others, as who starts workers of pools for all hosts has to know them.
+type Elsewhere struct {
+	Host    string         `json:"host,omitempty"` // "": it is not known which there are
+	Silent  Leaf[Duration] `json:"silent"`         // for how long it was listened to, and told nothing; 0 while it tells
+	Workers []PoolWorkers  `json:"workers,omitempty"`
+	Why     string         `json:"why,omitempty"` // why it is not known which workers it has; "": it is
+}
+
+// PoolWorkers are the workers that a host has for a pool.
+type PoolWorkers struct {
+	Pool    string `json:"pool"`
+	Present int    `json:"present"`        // that it has, or is about to start
+	Free    int    `json:"free,omitempty"` // of them, that may take up what waits
+	Why     string `json:"why,omitempty"`  // why it does not know them; "": it does
 }
 
 // Asked is an order of a person at another host that waits for a person here.

@@ -70,6 +70,8 @@ type Follows struct {
 	Claims []string `json:"claims,omitempty"`
 	// Leases are the keys of what several hosts share and is acted on, or would be if this host held its lease.
 	Leases []string `json:"leases,omitempty"`
+	// Workers are those that this host has for pools of which one host starts the workers, for the others to know.
+	Workers []PoolWorkers `json:"workers,omitempty"`
 }
 
 // Add adds what follows besides. Of a registration the later one holds:
@@ -82,7 +84,7 @@ func (f *Follows) Add(more Follows) {
 	f.Records, f.Messages = f.Records.And(more.Records), append(f.Messages, more.Messages...)
 	f.Verdicts = append(f.Verdicts, more.Verdicts...)
 	f.Held, f.Claims = append(f.Held, more.Held...), append(f.Claims, more.Claims...)
-	f.Leases = append(f.Leases, more.Leases...)
+	f.Leases, f.Workers = append(f.Leases, more.Leases...), append(f.Workers, more.Workers...)
 	f.Patrol, f.Wake = f.Patrol || more.Patrol, f.Wake || more.Wake
 	if f.Until.IsZero() || !more.Until.IsZero() && more.Until.Before(f.Until) {
 		f.Until = more.Until

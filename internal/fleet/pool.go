@@ -21,4 +21,6 @@ type Pool struct {
 	Idle     Duration `json:"idle"` // after which a worker that is not needed is ended
 	Disabled bool     `json:"disabled,omitempty"`
 	Hosts    Hosts    `json:"hosts,omitempty"` // of several that have a pool of this name: which of them start workers
+	// LostAfter is after how long of silence of a host, that was listened to, others start workers in the place of its own; 0: never.
+	LostAfter Duration `json:"lost_after,omitempty"`
 }

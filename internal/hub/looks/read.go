@@ -131,6 +131,8 @@ func readRow(key string, value []byte) thing {
 		out.v = as(says, func(api.Pending) bool { return true })
 	case kindKept:
 		out.v = as(says, func(name kept) bool { return string(name) == id })
+	case kindWorkers:
+		out.v = as(says, func(w fleet.PoolWorkers) bool { return w.Pool == id && 0 <= w.Free && w.Free <= w.Present })
 	}
 	return out
 }
@@ -164,7 +166,7 @@ func heard(h rows.Host, d *host, s rows.Snapshot, now time.Time) api.HostLook {
 
 // unknown is why what a host tells is not how it is now; "" where it is.
 func (d *host) unknown(h rows.Host, s rows.Snapshot) string {
-	a, seen := d.rows[kindHost+"."+hostID].v.(about)
+	a, seen := d.rows[hostRow].v.(about)
 	switch {
 	case s.Blind != "":
 		return "the hub tells nothing: " + fleet.Line(s.Blind, 200)

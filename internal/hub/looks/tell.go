@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 	"custos/internal/hub/rows"
 )
 
@@ -20,6 +21,7 @@ type Told struct {
 	Alerts  []api.Alert   // that are not over
 	Pending []api.Pending // what was asked for and is not there yet
 	Kept    []string      // agents that are started again whatever the mode
+	Workers []fleet.PoolWorkers
 }
 
 // The kinds of rows; of kindHost there is one, hostID.
@@ -30,7 +32,9 @@ const (
 	kindAlert   = "alert"
 	kindPending = "pending"
 	kindKept    = "kept"
+	kindWorkers = "workers"
 	hostID      = "host"
+	hostRow     = kindHost + "." + hostID
 )
 
 // value is that of a row: when it was seen, by the clock of its host, and what it says, as JSON.
@@ -143,6 +147,9 @@ func pieces(told Told) []piece {
 	}
 	for _, name := range told.Kept {
 		out = append(out, piece{kindKept, name, name, name, name})
+	}
+	for _, w := range told.Workers {
+		out = append(out, piece{kindWorkers, w.Pool, w, w, w})
 	}
 	return out
 }

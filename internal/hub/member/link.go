@@ -33,7 +33,9 @@ type link struct {
 	nc    *natsclient.Conn
 	js    jetstream.JetStream
 	asker *ask.Asker
-	board *rows.Board
+	board *rows.Board     // for whoever looks after all hosts
+	pools *rows.Board     // for whoever starts workers for all hosts
+	rows  *rows.Publisher // what this host tells
 	seal  *seal
 	shown *shown // what other hosts show
 
@@ -67,9 +69,17 @@ func (m *Member) newLink(nc *natsclient.Conn) (k *link, err error) {
 	if k.asker, err = ask.NewAsker(nc, m.me.Host, ask.AskerOptions{Sign: k.seal.sign}); err != nil {
 		return nil, err
 	}
-	k.board, err = rows.NewBoard(k.js, rows.BoardOptions{Own: m.me.Host, Now: func() time.Duration { return time.Duration(m.o.Now().Up) },
-		Changed: func() { m.o.Changed("another host") }, Log: m.o.Log})
+	if k.board, err = k.newBoard("another host"); err != nil {
+		return nil, err
+	}
+	k.pools, err = k.newBoard("what workers another host has")
 	return k, err
+}
+
+// newBoard is of what hosts tell; that it has changed is told as what.
+func (k *link) newBoard(what string) (*rows.Board, error) {
+	return rows.NewBoard(k.js, rows.BoardOptions{Own: k.m.me.Host, Now: func() time.Duration { return time.Duration(k.m.o.Now().Up) },
+		Changed: func() { k.m.o.Changed(what) }, Log: k.m.o.Log})
 }
 
 // heard is told of the connection.
@@ -95,6 +105,7 @@ func (k *link) run(ctx context.Context) error {
 	if k.shown, err = newShown(ctx, k); err != nil {
 		return err
 	}
+	k.rows = p
 	k.m.mu.Lock()
 	k.m.link = k
 	k.m.mu.Unlock()
@@ -140,38 +151,6 @@ func rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-t.C:
-	}
-}
-
-// lookAfter wants to be the host that looks after the others, and does while it is.
-func (k *link) lookAfter(ctx context.Context) {
-	var stop context.CancelFunc
-	var looks sync.WaitGroup
-	defer looks.Wait()
-	for ctx.Err() == nil {
-		k.m.Want(keyWatch)
-		l, _, _ := k.m.now()
-		is := l != nil && l.At(keyWatch).Mine
-		switch {
-		case is && stop == nil:
-			var looking context.Context
-			looking, stop = context.WithCancel(ctx)
-			looks.Go(func() { k.board.Watch(looking, rows.Heads) })
-		case !is && stop != nil:
-			stop()
-			looks.Wait()
-			stop = nil
-		}
-		late := time.NewTimer(k.m.o.TTL) // a lease that nothing wants is given back after four
-		select {
-		case <-ctx.Done():
-		case <-k.m.stands:
-		case <-late.C:
-		}
-		late.Stop()
-	}
-	if stop != nil {
-		stop()
 	}
 }
 

@@ -276,6 +276,10 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	if k != nil && i >= 0 && all[i].Mine {
 		out.Value.Peers = k.peers()
 	}
+	if k != nil && k.holds(fleet.PoolKey("")) {
+		out.Value.Elsewhere = k.elsewhere()
+		out.Value.Told = k.told()
+	}
 	return out
 }
 

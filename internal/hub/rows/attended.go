@@ -53,7 +53,6 @@ func (a *Attended) watch() {
 	}
 	cancel()
 	<-ended
-	a.board.drop(Unwatched)
 	a.left()
 }
 

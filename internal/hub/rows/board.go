@@ -18,6 +18,9 @@ const (
 	Heads      = "*." + headKey
 )
 
+// Of is the rows of one kind.
+func Of(kind string) string { return "*." + kind + ".*" }
+
 // BoardOptions say what a board stands on.
 type BoardOptions struct {
 	// Now is how long ago some moment of the past was, by a clock of this machine that nobody sets and that goes on while
@@ -73,6 +76,8 @@ type Snapshot struct {
 	// Blind is why nothing is told now; then all that is here is what was, and the silence of hosts means
 	// nothing. "": it is told.
 	Blind string
+	// For is how long it has been told without a gap; 0 while it is not.
+	For time.Duration
 }
 
 // Snapshot returns what is known now, at once. What it returns is not to be changed.
@@ -86,6 +91,9 @@ func (b *Board) Snapshot() Snapshot {
 	}
 	if out.Blind == "" && b.isDeaf(now) {
 		out.Blind = "nothing has come from the hub for " + (now - b.told).Truncate(time.Second).String()
+	}
+	if out.Blind == "" && out.Whole {
+		out.For = now - b.again
 	}
 	return out
 }

@@ -50,6 +50,7 @@ type Publisher struct {
 	missed   chan []string // keys that are in the bucket, to be held against what was written
 	apart    time.Duration
 	believed shown // of Run alone
+	whole    atomic.Pointer[map[string][]byte]
 }
 
 // NewPublisher tells nothing yet.
@@ -84,6 +85,14 @@ func (p *Publisher) Set(rows map[string][]byte) {
 	p.want, p.isSet = rows, true
 	p.mu.Unlock()
 	p.wake()
+}
+
+// Told are the rows that the bucket has, where it has all that was set; nil: that is not so, or not known.
+func (p *Publisher) Told() map[string][]byte {
+	if all := p.whole.Load(); all != nil && !p.stale.Load() {
+		return *all
+	}
+	return nil
 }
 
 func (p *Publisher) wake() {
@@ -158,6 +167,7 @@ func (p *Publisher) step(ctx context.Context) (next time.Duration, _ error) {
 	want = limit(want)
 	p.told.Store(int64(len(want)))
 	p.compare()
+	p.whole.Store(nil)
 	if p.stale.Swap(false) {
 		if err := p.load(ctx, want); err != nil {
 			return 0, err
@@ -168,6 +178,9 @@ func (p *Publisher) step(ctx context.Context) (next time.Duration, _ error) {
 		return 0, err
 	}
 	p.believed.note(put, gone, time.Now())
+	if next == 0 {
+		p.whole.Store(&want)
+	}
 	return next, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,15 +20,16 @@ const (
 	mostUnmoved = 10 * time.Second
 )
 
-// Watch has the board hold what hosts tell of what filter names (Everything, Heads), until ctx ends. When the
+// Watch has the board hold what hosts tell of what filters name (Everything, Heads, Of), until ctx ends. When the
 // connection is lost, or the bucket is another one, everything is read anew, and what was known is
-// shown meanwhile. One watch at a time.
-func (b *Board) Watch(ctx context.Context, filter string) {
+// shown meanwhile; after the end nothing is known. One watch at a time.
+func (b *Board) Watch(ctx context.Context, filters ...string) {
 	var all sync.WaitGroup
+	defer b.drop(Unwatched)
 	defer all.Wait()
 	all.Go(func() { b.tell(ctx) })
 	for ctx.Err() == nil {
-		err := b.follow(ctx, filter)
+		err := b.follow(ctx, filters)
 		if ctx.Err() != nil {
 			return
 		}
@@ -59,7 +61,7 @@ var (
 )
 
 // follow reads the bucket, and then what changes in it, until that is not told any more.
-func (b *Board) follow(ctx context.Context, filter string) error {
+func (b *Board) follow(ctx context.Context, filters []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	reconnects := b.js.Conn().Stats().Reconnects
@@ -71,7 +73,7 @@ func (b *Board) follow(ctx context.Context, filter string) error {
 	if err != nil {
 		return fmt.Errorf("cannot find the bucket %s: %w", Bucket, err)
 	}
-	w, err := kv.Watch(ctx, filter)
+	w, err := kv.WatchFiltered(ctx, slices.Clone(filters)) // it writes to them
 	if err != nil {
 		return fmt.Errorf("cannot watch the bucket %s: %w", Bucket, err)
 	}

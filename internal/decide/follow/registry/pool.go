@@ -25,21 +25,18 @@ func Pools(p fleet.Pass) (out fleet.Follows) {
 	if p.Past.Blind != "" {
 		return out
 	}
-	if p.Past.Amnesia || !p.Snapshot.Agents.Fresh() {
+	seen := !p.Past.Amnesia && p.Snapshot.Agents.Fresh()
+	if !seen {
 		out.Held = unseen(p)
-		return out
 	}
 	waiting := ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools)
 	for _, pool := range p.Policy.Pools {
 		s := workers{past: p.Past, snap: p.Snapshot, pool: pool, out: &out, frozen: p.Policy.Frozen}
 		s.count()
-		if pool.Disabled {
-			s.switchedOff(waiting[pool.Project])
-			continue
+		if seen {
+			s.move(waiting[pool.Project])
 		}
-		s.retire()
-		s.keep()
-		s.fill(waiting[pool.Project])
+		s.tell()
 	}
 	out.Registrations = slices.DeleteFunc(out.Registrations, func(r fleet.Registration) bool { return ledger.Registration(p.Plan.Registrations, r.Name) != nil })
 	out.Wake = len(out.Given) > 0
@@ -54,6 +51,20 @@ type workers struct {
 	out     *fleet.Follows
 	frozen  string // why nothing is done on this host; "" where it is
 	members []worker
+	others  others // workers of other hosts, where this one starts workers for all
+	begins  int    // how many are about to be started
+}
+
+// move starts and ends workers.
+func (s *workers) move(waiting fleet.Leaf[int]) {
+	if s.pool.Disabled {
+		s.switchedOff(waiting)
+		return
+	}
+	s.others = s.elsewhere()
+	s.retire()
+	s.keep()
+	s.fill(waiting)
 }
 
 // worker is one agent of a pool, or one that is ordered.
@@ -157,6 +168,7 @@ func (s *workers) keep() {
 // fill starts the workers that are missing, or ends those that are not needed.
 func (s *workers) fill(waiting fleet.Leaf[int]) {
 	present, want := s.wanted(waiting)
+	s.silent(present, want, waiting)
 	if want > max(s.pool.Max, present) {
 		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLimit, Held: fmt.Sprintf("%d is the most", s.pool.Max)})
 	}
@@ -164,9 +176,13 @@ func (s *workers) fill(waiting fleet.Leaf[int]) {
 		s.hold(present, allNeeded, fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "it is not known how much work waits in " + s.pool.Project, Hint: hintLook})
 	}
 	want = min(want, s.pool.Max)
-	if why := s.elsewhere(); why != "" && want > present {
+	if why := s.notOurs(); why != "" && want > present {
 		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLease, Held: why, Hint: hintHub})
 		want = present
+	}
+	if s.begins = max(0, want-present); s.begins > s.announced() {
+		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLease, Held: "the other hosts are told of it first", Hint: hintHub})
+		want = present + s.announced()
 	}
 	if want > present {
 		s.start(present, want)
@@ -175,23 +191,36 @@ func (s *workers) fill(waiting fleet.Leaf[int]) {
 	s.spare(present, waiting)
 }
 
-// wanted is how many workers there are, and how many there would be were there no most.
+// wanted is how many workers there are, on all hosts where this one starts them for all, and how many there would be
+// were there no most.
 func (s *workers) wanted(waiting fleet.Leaf[int]) (present, want int) {
-	hands := 0
+	here := s.here()
+	present = here.Present + s.others.present
+	return present, s.needed(present, here.Free+s.others.free, waiting)
+}
+
+// here is how many workers this host has.
+func (s *workers) here() fleet.PoolWorkers {
+	out := fleet.PoolWorkers{Pool: s.pool.Name}
 	for _, w := range s.members {
 		if w.isGone() {
 			continue
 		}
-		present++
+		out.Present++
 		if s.mayTake(w) {
-			hands++
+			out.Free++
 		}
 	}
-	want = max(s.pool.Min, present)
+	return out
+}
+
+// needed is how many workers there would be of so many, of which some may take up what waits, were there no most.
+func (s *workers) needed(present, free int, waiting fleet.Leaf[int]) int {
+	want := max(s.pool.Min, present)
 	if n, known := waiting.Get(); known && s.pool.Project != "" {
-		want = max(want, present+n-hands)
+		want = max(want, present+n-free)
 	}
-	return present, want
+	return want
 }
 
 // freshHand is for how long a worker may look for its work before it counts as
@@ -222,7 +251,7 @@ func (s *workers) start(present, want int) {
 		return
 	}
 	for n, k := want-present, 1; n > 0 && k <= 1000; k++ {
-		name := fmt.Sprintf("%s-%s-%d", s.pool.Name, s.stamp(), k)
+		name := fmt.Sprintf("%s-%s%s-%d", s.pool.Name, s.hostPart(), s.stamp(), k)
 		if s.isTried(poolOrder+name, present, want) {
 			n--
 			continue
@@ -268,7 +297,7 @@ func (s *workers) worker(name, account string) *fleet.Registration {
 func (s *workers) spare(present int, waiting fleet.Leaf[int]) {
 	n, known := waiting.Get()
 	over := present > s.pool.Max
-	if slices.ContainsFunc(s.members, func(w worker) bool { return w.leaving }) || s.living() <= s.pool.Min || !over && (!known || n > 0) && s.pool.Project != "" {
+	if slices.ContainsFunc(s.members, func(w worker) bool { return w.leaving }) || s.living()+s.others.present <= s.pool.Min || !over && (!known || n > 0) && s.pool.Project != "" {
 		return
 	}
 	var last *worker

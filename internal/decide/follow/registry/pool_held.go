@@ -19,34 +19,6 @@ func (s *workers) hold(present int, to string, held fleet.HeldMove) {
 	s.out.Hold(held)
 }
 
-const hintHub = "custos hub status"
-
-// elsewhere is why this host starts no worker of the pool: of several that have it one does, which holds the lease of
-// its name. "": this one may. A host that shares nothing is the one.
-func (s *workers) elsewhere() string {
-	hub := &s.snap.Hub
-	if s.pool.Hosts != fleet.HostsOne || hub.Status == "" || hub.Usable() && hub.Value.Host == "" {
-		return ""
-	}
-	if s.frozen != "" { // another one may
-		return "one host starts its workers, and this one is frozen: " + s.frozen
-	}
-	key := "pool/" + s.pool.Name
-	s.out.Leases = append(s.out.Leases, key)
-	l := hub.Value.LeaseOf(key)
-	switch {
-	case !hub.Fresh():
-		return "one host starts its workers, and it is not known which: " + hub.Why
-	case l.Mine && l.Enough():
-		return ""
-	case l.Holder != "" && !l.Mine:
-		return "host " + l.Holder + " starts its workers"
-	case l.Why != "":
-		return "one host starts its workers, and which could not be asked: " + l.Why
-	}
-	return "one host starts its workers, and which is being asked"
-}
-
 func poolSubject(p fleet.Pool) fleet.Subject {
 	return fleet.Subject{Kind: fleet.KindPool, Name: p.Name}
 }

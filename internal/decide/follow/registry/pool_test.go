@@ -111,6 +111,105 @@ func TestOneHostOfSeveral(t *testing.T) {
 	}
 }
 
+// TestWorkersOfOtherHosts: who starts the workers for all hosts counts those of the others, whether they are heard or
+// not, until their host is given up; where that is not known it starts none.
+func TestWorkersOfOtherHosts(t *testing.T) {
+	ok := fleet.Sight{Status: fleet.StatusOK}
+	lease := fleet.Lease{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}
+	has := func(silent time.Duration, present, free int) fleet.Elsewhere {
+		return fleet.Elsewhere{Host: "box2", Silent: fleet.Known(fleet.Duration(silent)), Workers: []fleet.PoolWorkers{{Pool: "other", Present: 9}, {Pool: "dev", Present: present, Free: free}}}
+	}
+	never := fleet.Elsewhere{Host: "box2", Silent: fleet.Known(fleet.Duration(time.Hour)), Why: "it was never heard"}
+	for name, c := range map[string]struct {
+		elsewhere []fleet.Elsewhere
+		issues    int
+		lost      time.Duration
+		mine      bool
+		starts    int
+		says      string
+	}{
+		"nobody else":                    {nil, 0, 0, true, 2, ""},
+		"it has none":                    {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(0))}}, 0, 0, true, 2, ""},
+		"one of two":                     {[]fleet.Elsewhere{has(0, 1, 0)}, 0, 0, true, 1, ""},
+		"all":                            {[]fleet.Elsewhere{has(0, 2, 0)}, 0, 0, true, 0, ""},
+		"all, and three issues wait":     {[]fleet.Elsewhere{has(0, 2, 0)}, 3, 0, true, 2, ""},
+		"one of them is free":            {[]fleet.Elsewhere{has(0, 2, 1)}, 2, 0, true, 1, ""},
+		"silent":                         {[]fleet.Elsewhere{has(time.Minute, 2, 2)}, 0, 0, true, 0, "2 of them are of a host that is silent: box2"},
+		"silent, with one":               {[]fleet.Elsewhere{has(time.Minute, 1, 0)}, 0, 0, true, 1, "1 of them are of a host that is silent: box2"},
+		"silent, and an issue waits":     {[]fleet.Elsewhere{has(time.Minute, 2, 2)}, 1, 0, true, 1, "2 of them"},
+		"silent, not for long enough":    {[]fleet.Elsewhere{has(time.Minute, 2, 0)}, 0, 10 * time.Minute, true, 0, "2 of them"},
+		"silent, given up":               {[]fleet.Elsewhere{has(10*time.Minute, 2, 0)}, 0, 10 * time.Minute, true, 2, ""},
+		"never heard":                    {[]fleet.Elsewhere{never}, 0, 0, true, 0, "it is not known how many of its workers host box2 has: it was never heard"},
+		"never heard, given up":          {[]fleet.Elsewhere{never}, 0, time.Hour, true, 2, ""},
+		"not told":                       {[]fleet.Elsewhere{{Silent: fleet.Unknown[fleet.Duration]("cut"), Why: "cut"}}, 0, time.Second, true, 0, "other hosts have: cut"},
+		"it does not know":               {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(0)), Workers: []fleet.PoolWorkers{{Pool: "dev", Why: "lost"}}}}, 0, 0, true, 0, "host box2 has: lost"},
+		"more than the most":             {[]fleet.Elsewhere{has(0, 6, 0)}, 3, 0, true, 0, ""},
+		"another one starts the workers": {[]fleet.Elsewhere{has(0, 2, 0)}, 0, 0, false, 0, "host box3 starts its workers"},
+	} {
+		y := newYard(2, 4)
+		y.pool.Hosts, y.pool.LostAfter, y.hub = fleet.HostsOne, fleet.Duration(c.lost), fleet.Part[fleet.Hub]{Sight: ok, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{lease}, Elsewhere: c.elsewhere}}
+		y.hub.Value.Told = []fleet.PoolWorkers{{Pool: "dev", Present: 4}}
+		if !c.mine {
+			y.hub.Value.Leases[0] = fleet.Lease{Key: "pool/dev", Holder: "box3"}
+		}
+		y.wait(c.issues)
+		out := y.look()
+		said := ""
+		for _, h := range out.Held {
+			if h.Guard == fleet.GuardLease {
+				said += h.Held
+			}
+		}
+		if len(out.Given) != c.starts || !strings.Contains(said, c.says) || (said == "") != (c.says == "") {
+			t.Errorf("%s: starts %d, want %d, says %q", name, len(out.Given), c.starts, said)
+		}
+		for _, o := range out.Given {
+			if !strings.HasPrefix(o.Agent, "dev-box1-") {
+				t.Errorf("%s: it is called %q, as one of another host may be", name, o.Agent)
+			}
+		}
+	}
+}
+
+// TestWhatIsToldOfWorkers: a host that may have workers of a pool that one host starts tells how many, also where it does
+// not start any, and says so where it does not know.
+func TestWhatIsToldOfWorkers(t *testing.T) {
+	y := newYard(2, 4)
+	y.pool.Hosts, y.hub = fleet.HostsOne, fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}}}}
+	told := func(what string, want fleet.PoolWorkers) {
+		t.Helper()
+		want.Pool = "dev"
+		if out := y.look(); len(out.Workers) != 1 || out.Workers[0] != want {
+			t.Errorf("%s: it tells %+v, want %+v", what, out.Workers, want)
+		}
+	}
+	y.hub.Value.Elsewhere = []fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(0))}}
+	told("about to start", fleet.PoolWorkers{Present: 2})
+	if out := y.look(); len(out.Given) > 0 {
+		t.Errorf("it starts %d before the others know of them", len(out.Given))
+	}
+	y.hub.Value.Told = []fleet.PoolWorkers{{Pool: "dev", Present: 1}}
+	if out := y.look(); len(out.Given) != 1 {
+		t.Errorf("it starts %d where the others know of one", len(out.Given))
+	}
+	y.hub.Value.Told[0].Present = 2
+	y.pass()
+	told("ordered", fleet.PoolWorkers{Present: 2, Free: 2})
+	y.carryOut()
+	told("started", fleet.PoolWorkers{Present: 2, Free: 2})
+	y.pool.Disabled = true
+	y.hub.Sight.Status = fleet.StatusUnknown
+	told("switched off, and cut off", fleet.PoolWorkers{Present: 2, Free: 2})
+	y.blind = true
+	told("not seen", fleet.PoolWorkers{Present: 2})
+	y.amnesia = true
+	told("lost", fleet.PoolWorkers{Why: "what it knew is lost until a person confirms it"})
+	y.amnesia, y.pool.Hosts = false, fleet.HostsEach
+	if out := y.look(); len(out.Workers) != 0 {
+		t.Errorf("of a pool that is each host's own it tells %+v", out.Workers)
+	}
+}
+
 // pass commits: an order of an ID that was ever known is none.
 func (y *yard) pass() fleet.Follows {
 	out := y.look()

@@ -1,0 +1,149 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"custos/internal/fleet"
+)
+
+const hintHub = "custos hub status"
+
+// isShared says whether one of several hosts starts the workers of the pool. A host that shares nothing is the one.
+func (s *workers) isShared() bool {
+	hub := &s.snap.Hub
+	return s.pool.Hosts == fleet.HostsOne && hub.Status != "" && !(hub.Usable() && hub.Value.Host == "")
+}
+
+// notOurs is why this host starts no worker of the pool: of several that have it one does, which holds the lease of
+// its name. "": this one may.
+func (s *workers) notOurs() string {
+	hub := &s.snap.Hub
+	if !s.isShared() {
+		return ""
+	}
+	if s.frozen != "" { // another one may
+		return "one host starts its workers, and this one is frozen: " + s.frozen
+	}
+	key := fleet.PoolKey(s.pool.Name)
+	s.out.Leases = append(s.out.Leases, key)
+	l := hub.Value.LeaseOf(key)
+	switch {
+	case !hub.Fresh():
+		return "one host starts its workers, and it is not known which: " + hub.Why
+	case l.Mine && l.Enough():
+		return s.others.why
+	case l.Holder != "" && !l.Mine:
+		return "host " + l.Holder + " starts its workers"
+	case l.Why != "":
+		return "one host starts its workers, and which could not be asked: " + l.Why
+	}
+	return "one host starts its workers, and which is being asked"
+}
+
+// others are the workers of other hosts, for a host that starts them for all. Those of a host that has been silent for
+// the pool's LostAfter are given up.
+type others struct {
+	present, free int
+	silent        int           // of present: of hosts that are silent
+	who           []string      // which these are
+	until         fleet.Instant // when the first of them is given up; zero: never
+	why           string        // why it is not known how many there are; "": it is
+}
+
+func (s *workers) elsewhere() (o others) {
+	hub := &s.snap.Hub
+	if !s.isShared() || !hub.Fresh() || !hub.Value.LeaseOf(fleet.PoolKey(s.pool.Name)).Mine {
+		return o
+	}
+	for _, e := range hub.Value.Elsewhere {
+		silent, known := e.Silent.Get()
+		left := s.pool.LostAfter - silent
+		if known && s.pool.LostAfter > 0 && left <= 0 {
+			continue
+		}
+		o.add(e, s.pool.Name)
+		if at := s.snap.At.Add(time.Duration(left)); known && silent > 0 && s.pool.LostAfter > 0 && (o.until.IsZero() || at.Before(o.until)) {
+			o.until = at
+		}
+	}
+	return o
+}
+
+// add counts the workers of one host. Nobody knows whether one of a silent host takes up what waits.
+func (o *others) add(e fleet.Elsewhere, pool string) {
+	w := fleet.PoolWorkers{}
+	if found := fleet.Find(e.Workers, func(w *fleet.PoolWorkers) bool { return w.Pool == pool }); found != nil {
+		w = *found
+	}
+	if why := cmp.Or(e.Why, w.Why); why != "" {
+		who := "other hosts have"
+		if e.Host != "" {
+			who = "host " + e.Host + " has"
+		}
+		o.why = cmp.Or(o.why, "it is not known how many of its workers "+who+": "+why)
+		return
+	}
+	o.present += w.Present
+	if silent, known := e.Silent.Get(); !known || silent > 0 {
+		o.silent += w.Present
+		if w.Present > 0 {
+			o.who = append(o.who, e.Host)
+		}
+		return
+	}
+	o.free += w.Free
+}
+
+// silent notes what would be started if the workers of silent hosts did not count.
+func (s *workers) silent(present, want int, waiting fleet.Leaf[int]) {
+	o := &s.others
+	rest := present - o.silent
+	lack := min(s.needed(rest, s.here().Free+o.free, waiting), s.pool.Max) - rest - max(0, min(want, s.pool.Max)-present)
+	if o.silent == 0 || lack <= 0 || s.pool.Disabled {
+		return
+	}
+	held := fleet.HeldMove{Guard: fleet.GuardLease, Until: o.until, Hint: "custos alerts",
+		Held: fmt.Sprintf("%d of them are of a host that is silent: %s", o.silent, strings.Join(o.who, ", "))}
+	s.hold(present, counted(present+lack), held)
+}
+
+// announced is how many workers may be started of which the other hosts know: should this one fall silent a moment
+// later, none are started in their place.
+func (s *workers) announced() int {
+	hub := &s.snap.Hub.Value
+	if len(hub.Elsewhere) == 0 {
+		return s.pool.Max // there are no others, or they tell each other nothing
+	}
+	told := fleet.Find(hub.Told, func(w *fleet.PoolWorkers) bool { return w.Pool == s.pool.Name })
+	if told == nil {
+		return 0
+	}
+	return max(0, told.Present-s.here().Present)
+}
+
+// tell notes how many workers this host has, or is about to start, for the one that starts them.
+func (s *workers) tell() {
+	if !s.isShared() {
+		return
+	}
+	w := s.here()
+	w.Present += s.begins
+	switch {
+	case s.past.Amnesia:
+		w = fleet.PoolWorkers{Pool: s.pool.Name, Why: "what it knew is lost until a person confirms it"}
+	case !s.snap.Agents.Fresh():
+		w.Free = 0
+	}
+	s.out.Workers = append(s.out.Workers, w)
+}
+
+// hostPart is in the name of each worker of a host that shares things, for their branches meet at the forge.
+func (s *workers) hostPart() string {
+	if host := s.snap.Hub.Value.Host; host != "" {
+		return host + "-"
+	}
+	return ""
+}
