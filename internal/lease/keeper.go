@@ -43,6 +43,7 @@ type Step struct {
 type Keeper struct {
 	me   Holder
 	ttl  time.Duration
+	beat time.Duration // moments of renewal are so long after multiples of what is between two of them
 	keys map[string]*standing
 }
 
@@ -65,7 +66,9 @@ type standing struct {
 
 // NewKeeper is for a holder of leases that last for ttl.
 func NewKeeper(me Holder, ttl time.Duration) *Keeper {
-	return &Keeper{me: me, ttl: ttl, keys: map[string]*standing{}}
+	k := &Keeper{me: me, ttl: ttl, keys: map[string]*standing{}}
+	k.beat = k.pause("") * 2
+	return k
 }
 
 // Want says that something here wants the leases of keys at a moment.
@@ -197,8 +200,17 @@ func (k *Keeper) took(now fleet.Instant, s *standing, l Lease, adopted *Lease) {
 		s.from = s.heard.Add(k.ttl) // whoever was heard then relies on it no longer, whatever clock ended theirs
 	}
 	s.high = max(s.high, l.Epoch)
-	s.lease, s.other, s.due = l, Lease{}, now.Add(k.ttl/5)
+	s.lease, s.other, s.due = l, Lease{}, k.together(now)
 	s.lease.Until = l.Until.Add(-k.ttl / 15)
+}
+
+// together is when a lease is to be renewed next: after a fifth of its time, and at the same moments as all others of
+// this host, which is woken once for all of them, as are those that hear of it. The first time is up to half of that
+// sooner or later.
+func (k *Keeper) together(now fleet.Instant) fleet.Instant {
+	apart := k.ttl / 5
+	soonest := now.Add(apart / 2)
+	return soonest.Add((k.beat - time.Duration(soonest.Up)%apart + apart) % apart)
 }
 
 // Saw tells what a store's Watch told.

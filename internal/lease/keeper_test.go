@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -133,5 +134,40 @@ func TestWhatIsToldAgain(t *testing.T) {
 	k.Answer(at(18), step, Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 7, Token: 7, Until: at(33)}, nil)
 	if s := k.At(at(18), "k"); !s.Mine {
 		t.Errorf("it stands %+v", s)
+	}
+}
+
+// TestAllAreRenewedTogether: a host that holds many leases, taken at any moments, is woken as often as for one; and each
+// is renewed five times in each of its times.
+func TestAllAreRenewedTogether(t *testing.T) {
+	const ttl, keys = 15 * time.Second, 20
+	me := Holder{Host: "h", Run: "r"}
+	k := NewKeeper(me, ttl)
+	now, wakes, renewals := at(0), 0, map[string]int{}
+	for until := at(60); now.Before(until); wakes++ {
+		for i := range keys {
+			if now.Up >= fleet.Duration(i)*fleet.Duration(ttl)/keys {
+				k.Want(now, fmt.Sprint("k", i))
+			}
+		}
+		for _, s := range k.Steps(now) {
+			if s.Op == OpRenew {
+				renewals[s.Key]++
+			}
+			k.Answer(now, s, Lease{Key: s.Key, Holder: me, Epoch: 1, Until: now.Add(ttl)}, nil)
+		}
+		next, is := k.Due(now)
+		if grid := now.Add(ttl / keys); now.Up < fleet.Duration(ttl) && (!is || grid.Before(next)) {
+			next = grid // something new is wanted
+		}
+		now = next
+	}
+	if most := keys + int(60*time.Second/(ttl/5)) + 5; wakes > most {
+		t.Errorf("it was woken %d times, want %d at most", wakes, most)
+	}
+	for key, n := range renewals {
+		if n < 14 || n > 21 {
+			t.Errorf("%s was renewed %d times in a minute", key, n)
+		}
 	}
 }
