@@ -10,23 +10,14 @@ import (
 	"strings"
 
 	"custos/internal/config"
-)
-
-// Remote is what people at other hosts of the hub may do here.
-type Remote string
-
-// What other hosts may do here.
-const (
-	RemoteView Remote = "view" // look, as an agent of this host may
-	RemoteAsk  Remote = "ask"  // look, and order what a person of this host then approves of
-	RemoteAct  Remote = "act"  // whatever a person may who sits here: by this host's own rules and mode
+	"custos/internal/fleet"
 )
 
 // Hub is the section [hub].
 type Hub struct {
 	File   string // of leases that the Custos of one machine share; "" where there is none
 	Host   string // the name of this one beside the file
-	Remote Remote
+	Remote fleet.Remote
 	Labels []string // what an agent may be placed by (custos spawn --host any --label)
 }
 
@@ -49,8 +40,8 @@ func ReadHub(cfg config.Config) (h Hub, err error) {
 	if err := cfg.Section("hub", &s); err != nil {
 		return h, err
 	}
-	h = Hub{Host: s.Host, Remote: Remote(cmp.Or(s.Remote, string(RemoteView))), Labels: s.Labels}
-	if !slices.Contains([]Remote{RemoteView, RemoteAsk, RemoteAct}, h.Remote) {
+	h = Hub{Host: s.Host, Remote: fleet.Remote(cmp.Or(s.Remote, string(fleet.RemoteView))), Labels: s.Labels}
+	if !slices.Contains([]fleet.Remote{fleet.RemoteView, fleet.RemoteAsk, fleet.RemoteAct}, h.Remote) {
 		return h, cfg.Misread("hub", fmt.Errorf("remote: %q is none of view, ask and act", s.Remote))
 	}
 	if i := slices.IndexFunc(s.Labels, func(l string) bool { return !label.MatchString(l) }); i >= 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"custos/internal/config"
+	"custos/internal/fleet"
 )
 
 // TestReadHub: what [hub] says, and what it cannot say, with its line.
@@ -38,10 +39,10 @@ func TestReadHub(t *testing.T) {
 		}
 	}
 	h, err := read("remote = \"act\"\nlabels = [\"gpu\", \"zone=a/1\"]")
-	if err != nil || h.Remote != RemoteAct || !slices.Equal(h.Labels, []string{"gpu", "zone=a/1"}) || h.File != "" {
+	if err != nil || h.Remote != fleet.RemoteAct || !slices.Equal(h.Labels, []string{"gpu", "zone=a/1"}) || h.File != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if h, err := read("file = \"/srv/l\"\nhost = \"a.b\""); err != nil || h.File != "/srv/l" || h.Host != "a.b" || h.Remote != RemoteView {
+	if h, err := read("file = \"/srv/l\"\nhost = \"a.b\""); err != nil || h.File != "/srv/l" || h.Host != "a.b" || h.Remote != fleet.RemoteView {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

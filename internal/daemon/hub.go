@@ -29,7 +29,7 @@ func (s *system) readHub(cfg config.Config) (*member.Member, error) {
 		Place: member.Place{Joined: cfg.HubDir(), Hosts: cfg.HubHosts(), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
 		Epochs: s.epochs, Learn: s.sawEpoch, Changed: func(what string) { s.wake(what) }, Log: s.o.Log,
 		Tell:   s.toldToHosts,
-		Answer: func(from string) http.Handler { return server.GuardHub(from, string(h.Remote), s.api) },
+		Answer: func(from string) http.Handler { return server.GuardHub(from, h.Remote, s.api) },
 	})
 	return m, cfg.Misread("hub", err)
 }
@@ -134,7 +134,7 @@ func (s *system) stirHub() {
 // offers is what this host has for agents that anybody wants to start.
 func (s *system) offers(p *fleet.Pass) api.Offers {
 	h, _ := catalog.ReadHub(s.cfg) // it was read before
-	return view.Offers(p, h.Labels, h.Remote == catalog.RemoteAct)
+	return view.Offers(p, h.Labels, h.Remote == fleet.RemoteAct)
 }
 
 // hubLooks are the other hosts of the hub as they tell of themselves.

@@ -123,6 +123,16 @@ func AskedOf(orders []Order, at Instant) (out []Asked) {
 	return out
 }
 
+// Remote is what people at other hosts of the hub may do at this one.
+type Remote string
+
+// What people at other hosts may do.
+const (
+	RemoteView Remote = "view" // look, as an agent of this host may
+	RemoteAsk  Remote = "ask"  // look, and order what a person of this host then approves of
+	RemoteAct  Remote = "act"  // whatever a person may who sits here: by this host's own rules and mode
+)
+
 // Shared says what of an action's target several hosts have in common.
 type Shared string
 

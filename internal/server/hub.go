@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 )
 
 // ordered are what people at other hosts may do where a host lets them act: what is said of agents and
@@ -18,17 +19,11 @@ var ordered = regexp.MustCompile(`^/v1/(orders|orders/[^/]+/cancel|alerts/[^/]+/
 // askable are those of them that wait for a person here, where a host wants that.
 var askable = regexp.MustCompile(`^/v1/orders(/[^/]+/cancel)?$`)
 
-// What people at other hosts may do here, as [hub] says it.
-const (
-	remoteAsk = "ask"
-	remoteAct = "act"
-)
-
 // GuardHub lets through to h what a host of the hub may ask here: looks, and what a person there orders: where remote
 // is "act" as if they sat here, where it is "ask" for a person here to approve of. Which host asks is known; who
 // asks there has been found out there, and an agent is said to be one.
-func GuardHub(from, remote string, h http.Handler) http.Handler {
-	acts, asks := remote == remoteAct, remote == remoteAsk
+func GuardHub(from string, remote fleet.Remote, h http.Handler) http.Handler {
+	acts, asks := remote == fleet.RemoteAct, remote == fleet.RemoteAsk
 	refuse := func(w http.ResponseWriter, req *http.Request, why string) {
 		(&server{}).fail(w, req, &api.Error{Kind: api.Forbidden, Message: why})
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"custos/internal/api"
+	"custos/internal/fleet"
 )
 
 // What another host of the hub may do here: look, and where this one lets it what a person there orders about agents and
@@ -48,7 +49,7 @@ func TestWhatAnotherHostMayDo(t *testing.T) {
 		{"PUT", "/v1/code", "", true, false, "done on the host itself"},
 	} {
 		var got *http.Request
-		h := GuardHub("box1", map[bool]string{true: "act", false: "view"}[c.acts], http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
+		h := GuardHub("box1", map[bool]fleet.Remote{true: fleet.RemoteAct, false: fleet.RemoteView}[c.acts], http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r }))
 		req := httptest.NewRequest(c.method, "http://custos"+c.path, nil)
 		req.Header.Set(api.ForHost, "box3")
 		if c.behalf != "" {
@@ -93,7 +94,7 @@ func TestWhatWaitsForAPersonHere(t *testing.T) {
 			req.Header.Set(api.OnBehalf, c.behalf)
 		}
 		w := httptest.NewRecorder()
-		GuardHub("box1", "ask", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })).ServeHTTP(w, req)
+		GuardHub("box1", fleet.RemoteAsk, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })).ServeHTTP(w, req)
 		if (got == nil) != (c.says != "") || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
