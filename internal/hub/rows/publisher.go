@@ -42,7 +42,8 @@ type Publisher struct {
 
 	mu    sync.Mutex
 	want  map[string][]byte
-	isSet bool
+	sets  int64             // how often it was set
+	whole map[string][]byte // want, once the bucket has all of it
 
 	stale    atomic.Bool   // it is not known what is in the bucket
 	created  atomic.Int64  // when it was made, as far as is known
@@ -50,7 +51,6 @@ type Publisher struct {
 	missed   chan []string // keys that are in the bucket, to be held against what was written
 	apart    time.Duration
 	believed shown // of Run alone
-	whole    atomic.Pointer[map[string][]byte]
 }
 
 // NewPublisher tells nothing yet.
@@ -82,17 +82,29 @@ func NewPublisher(js jetstream.JetStream, o PublisherOptions) (*Publisher, error
 // was set before and is not written yet is forgotten. What it is given may not be changed any more.
 func (p *Publisher) Set(rows map[string][]byte) {
 	p.mu.Lock()
-	p.want, p.isSet = rows, true
+	p.want, p.whole = rows, nil
+	p.sets++
 	p.mu.Unlock()
 	p.wake()
 }
 
 // Told are the rows that the bucket has, where it has all that was set; nil: that is not so, or not known.
 func (p *Publisher) Told() map[string][]byte {
-	if all := p.whole.Load(); all != nil && !p.stale.Load() {
-		return *all
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stale.Load() {
+		return nil
 	}
-	return nil
+	return p.whole
+}
+
+// hasAll notes that the bucket has all that was set when sets was.
+func (p *Publisher) hasAll(sets int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sets == sets {
+		p.whole = p.want
+	}
 }
 
 func (p *Publisher) wake() {
@@ -102,10 +114,10 @@ func (p *Publisher) wake() {
 	}
 }
 
-func (p *Publisher) wanted() (map[string][]byte, bool) {
+func (p *Publisher) wanted() (rows map[string][]byte, sets int64, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.want, p.isSet
+	return p.want, p.sets, p.sets > 0
 }
 
 const (
@@ -160,14 +172,13 @@ func pause(ctx context.Context, come <-chan struct{}, most time.Duration) {
 
 // step writes what may be written now, and says after how long more may be.
 func (p *Publisher) step(ctx context.Context) (next time.Duration, _ error) {
-	want, is := p.wanted()
+	want, sets, is := p.wanted()
 	if !is {
 		return 0, nil
 	}
 	want = limit(want)
 	p.told.Store(int64(len(want)))
 	p.compare()
-	p.whole.Store(nil)
 	if p.stale.Swap(false) {
 		if err := p.load(ctx, want); err != nil {
 			return 0, err
@@ -178,8 +189,8 @@ func (p *Publisher) step(ctx context.Context) (next time.Duration, _ error) {
 		return 0, err
 	}
 	p.believed.note(put, gone, time.Now())
-	if next == 0 {
-		p.whole.Store(&want)
+	if _, isCut := want[cutKey]; next == 0 && !isCut {
+		p.hasAll(sets)
 	}
 	return next, nil
 }

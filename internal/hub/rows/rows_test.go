@@ -437,3 +437,36 @@ func TestANodeThatIsBehind(t *testing.T) {
 	mine.Set(rowsOf())
 	await(t, "all", func() bool { s := b.Snapshot(); return s.Whole && s.Blind == "" && len(s.Hosts) == 2 })
 }
+
+// TestWhatIsToldIsKnown: a publisher says what the bucket has, when it has all that was set, and not before, nor while
+// it is not known.
+func TestWhatIsToldIsKnown(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	p, _ := publish(t, js, "a", "r1")
+	if p.Told() != nil {
+		t.Error("it knows what is told before anything was")
+	}
+	for _, want := range []map[string][]byte{rowsOf("a.1", "1"), rowsOf("a.1", "2", "a.2", "1"), rowsOf("a.2", "1"), {}} {
+		if p.Set(want); p.Told() != nil && len(p.Told()) != len(want) {
+			t.Error("what was set before is taken to be told still")
+		}
+		await(t, "it is known", func() bool { return p.Told() != nil })
+		got := p.Told()
+		if len(got) != len(want) {
+			t.Fatalf("it has told %d rows, want %d", len(got), len(want))
+		}
+		for key, value := range want {
+			if string(got[key]) != string(value) {
+				t.Errorf("%s is told as %q, want %q", key, got[key], value)
+			}
+		}
+	}
+	if p.stale.Store(true); p.Told() != nil {
+		t.Error("it knows what is told though that is to be read anew")
+	}
+	p.wake()
+	await(t, "it is known", func() bool { return p.Told() != nil })
+}
