@@ -5,6 +5,9 @@ import (
 	"custos/internal/hub/rows"
 )
 
+// mostWorkers is how many of a pool one host may have: more is no number of workers, and they are added up.
+const mostWorkers = 10_000
+
 // OfWorkers are the rows that Workers reads.
 func OfWorkers() []string { return []string{rows.Heads, rows.Of(kindHost), rows.Of(kindWorkers)} }
 

@@ -52,6 +52,7 @@ func TestWorkers(t *testing.T) {
 		"of another pool":   {with("workers.dev", at+`{"pool":"x","present":1}`), "cannot be read"},
 		"below none":        {with("workers.dev", at+`{"pool":"dev","present":-1}`), "cannot be read"},
 		"more free than is": {with("workers.dev", at+`{"pool":"dev","present":1,"free":2}`), "cannot be read"},
+		"more than can be":  {with("workers.dev", at+`{"pool":"dev","present":9223372036854775807}`), "cannot be read"},
 		"without a moment":  {with("workers.dev", `{"pool":"dev","present":1}`), "cannot be read"},
 	} {
 		if got, why := Workers(c.host); len(got) > 0 || !strings.Contains(why, c.want) {
