@@ -25,6 +25,7 @@ func Workers(h rows.Host) (out []fleet.PoolWorkers, why string) {
 	for key, value := range h.Rows {
 		switch v := readRow(key, value).v.(type) {
 		case fleet.PoolWorkers:
+			v.Why = fleet.Line(v.Why, 200)
 			out = append(out, v)
 		case nil:
 			return nil, "what it tells cannot be read here"
