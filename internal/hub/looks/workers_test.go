@@ -28,7 +28,7 @@ func TestWorkers(t *testing.T) {
 	}
 	told["workers.dev"] = []byte(time.Now().Format(time.RFC3339Nano) + ` {"pool":"dev","why":"a\u001b[2Jb"}`)
 	if got, _ := Workers(rows.Host{Rows: told}); len(got) != 2 || strings.Contains(got[0].Why+got[1].Why, "\x1b") {
-		t.Errorf("it reads %q", got)
+		t.Errorf("it reads %+v", got)
 	}
 	blind, err := teller.Blind("tmux hangs", time.Now())
 	if err != nil {
