@@ -110,16 +110,17 @@ func (s *system) toldToHosts(ctx context.Context) (looks.Told, error) {
 	if err != nil {
 		return looks.Told{}, err
 	}
-	if !p.Snapshot.Agents.Usable() {
-		return looks.Told{}, fmt.Errorf("its agents are not seen: %s", p.Snapshot.Agents.Why)
-	}
 	if p.Past.Blind != "" {
 		return looks.Told{}, fmt.Errorf("what it knows is not read: %s", p.Past.Blind)
+	}
+	workers := append([]fleet.PoolWorkers{}, p.Plan.Workers...)
+	if !p.Snapshot.Agents.Usable() {
+		return looks.Told{Workers: workers}, fmt.Errorf("its agents are not seen: %s", p.Snapshot.Agents.Why)
 	}
 	agents := view.Agents(p, view.Hints{Daemon: true})
 	alerts := slices.DeleteFunc(slices.Clone(p.Assessment.Alerts), func(a fleet.Alert) bool { return a.Status == fleet.AlertResolved })
 	out := looks.Told{Look: view.FirstLook(p, s.actor, view.Hints{Daemon: true, Configured: s.cfg.Found}), Alerts: view.Alerts(alerts, p.Snapshot.At), Pending: agents.Pending, Kept: agents.Kept,
-		Workers: p.Plan.Workers}
+		Workers: workers}
 	out.Look.Agents, out.Offers = agents.Agents, s.offers(&p)
 	return out, nil
 }

@@ -133,6 +133,9 @@ func order(args []string, set map[string]string) fleet.Order {
 		o.Expires = at(set["expires"])
 	}
 	o.TakenBack = integer(set["took"])
+	if key, epoch, is := strings.Cut(set["fence"], "@"); is {
+		o.Fence = &fleet.Fence{Key: key, Epoch: uint64(integer(epoch))}
+	}
 	if set["state"] != "" {
 		o.State = fleet.OrderState(set["state"])
 	}

@@ -227,8 +227,6 @@ func (w *world) read(line string) error {
 		w.readBudget(args[0], set)
 	case "project": // on a forge: NAME URL
 		w.snap.Forge.Value.Projects = append(w.snap.Forge.Value.Projects, fleet.Project{Name: args[0], URL: args[1]})
-	case "pool": // NAME [hosts=one]
-		w.policy.Pools = append(w.policy.Pools, fleet.Pool{Name: args[0], Hosts: fleet.Hosts(set["hosts"])})
 	case "lease": // KEY [mine=12s] [epoch=4] [holder=box2] [why=…]
 		w.snap.Hub.Value.Leases = append(w.snap.Hub.Value.Leases, fleet.Lease{Key: args[0], Mine: set["mine"] != "", Left: duration(set["mine"]), Epoch: uint64(integer(set["epoch"])), Holder: set["holder"], Why: set["why"]})
 	case "memory":

@@ -12,8 +12,9 @@ const hintHub = "custos hub status"
 // its lease: then no other one does it. Where no place for leases is configured nothing is shared.
 // Who holds it is asked once more when the action begins, and where it is done.
 func askLease(p *pass, r *request) *refusal {
-	hub, pool := &p.snap.Hub, p.sharedPool(r)
-	if r.ability.Shared == "" && pool == "" || hub.Status == "" || hub.Usable() && hub.Value.Host == "" {
+	hub := &p.snap.Hub
+	given := r.order != nil && r.order.Fence != nil
+	if !given && (r.ability.Shared == "" || hub.Status == "" || hub.Usable() && hub.Value.Host == "") {
 		return nil // it shares nothing
 	}
 	key, why := p.sharedKey(r)
@@ -30,24 +31,28 @@ func askLease(p *pass, r *request) *refusal {
 		r.fence = &fleet.Fence{Key: key, Epoch: l.Epoch}
 		return nil
 	}
-	if pool != "" && l.Holder != "" && !l.Mine { // it counts those of this host as they are by now
-		return &refusal{why: "host " + l.Holder + " starts the workers of pool " + pool + " now", hint: hintHub, final: true}
-	}
 	p.wantLease(key)
 	return &refusal{why: notHeld(l), hint: hintHub}
 }
 
-// sharedPool is the pool that starts a worker, where one host starts them for all; "" for all else.
-func (p *pass) sharedPool(r *request) string {
-	o := r.order
-	if o == nil || o.Do != fleet.OrderSpawn || o.Spawn == nil || o.Spawn.Pool == "" || o.By != fleet.ByCustos {
+// whyFenced is why an order that was given by a lease is refused for good: what was counted when it was given is counted
+// anew by whoever may give it now. "": it is not.
+func (p *pass) whyFenced(o *fleet.Order) string {
+	if o.Fence == nil {
 		return ""
 	}
-	pool := fleet.Find(p.policy.Pools, func(x *fleet.Pool) bool { return x.Name == o.Spawn.Pool })
-	if pool == nil || pool.Hosts != fleet.HostsOne {
+	l := p.snap.Hub.Value.LeaseOf(o.Fence.Key)
+	switch {
+	case p.policy.Frozen != "":
+		return "other hosts may do it, and this one is frozen: " + p.policy.Frozen
+	case !p.snap.Hub.Fresh():
 		return ""
+	case l.Holder != "" && !l.Mine:
+		return "host " + l.Holder + " holds its lease by now"
+	case l.Mine && l.Epoch != o.Fence.Epoch:
+		return "its lease has passed on since it was given"
 	}
-	return pool.Name
+	return ""
 }
 
 // notHeld is why a lease does not let an action pass: words that change only with the reason.
@@ -73,8 +78,8 @@ func (p *pass) wantLease(key string) {
 // sharedKey names what of a request's target several hosts share, the same on each of them; ""
 // for what they do not share. why: it cannot be told.
 func (p *pass) sharedKey(r *request) (key, why string) {
-	if pool := p.sharedPool(r); pool != "" {
-		return fleet.PoolKey(pool), ""
+	if r.order != nil && r.order.Fence != nil {
+		return r.order.Fence.Key, ""
 	}
 	t := r.target()
 	switch r.ability.Shared {

@@ -244,6 +244,9 @@ func (p *pass) askQueue(i int, o *fleet.Order) (fleet.Guard, *refusal) {
 	if !p.isMeant(o) {
 		return fleet.GuardState, &refusal{why: "another instance of " + word(o.Agent) + " has begun than the one that it was for", final: true}
 	}
+	if why := p.whyFenced(o); why != "" {
+		return fleet.GuardLease, &refusal{why: why, hint: hintHub, final: true}
+	}
 	if stop, ok := p.queue.stops[o.Agent]; ok && (i < stop && overtaken(o.Do) || o.Do == fleet.OrderStop && !fleet.IsPerson(o.By)) {
 		by := &p.past.Orders[stop]
 		return fleet.GuardPerson, &refusal{why: by.By + " ordered at " + clock(by.At) + ", after this, that it be stopped", final: true}

@@ -107,6 +107,8 @@ type Order struct {
 	Spawn    *Registration `json:"spawn,omitempty"`
 	// Arrival is what became of what it was to give the agent, once that was tried; nil before.
 	Arrival *Arrival `json:"arrival,omitempty"`
+	// Fence is the lease by which Custos gave it: it is carried out by that one, and refused once that has passed on. Nil: none.
+	Fence *Fence `json:"fence,omitempty"`
 	// Approved is who approved here of an order that was asked for at another host.
 	Approved string `json:"approved,omitempty"`
 	// TakenBack is how many starts that waited a stop has taken back.

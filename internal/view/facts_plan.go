@@ -37,7 +37,7 @@ func factsOfPass(p *fleet.Pass, of fleet.Subject) []string {
 		}
 		return nil
 	case fleet.KindPool:
-		return found(p.Policy.Pools, func(s fleet.Pool) string { return s.Name }, of.Name, func(s fleet.Pool) []string { return poolLines(s, p.Past.Registrations) })
+		return found(p.Policy.Pools, func(s fleet.Pool) string { return s.Name }, of.Name, func(s fleet.Pool) []string { return poolLines(s, p) })
 	case fleet.KindRun:
 		s := p.Snapshot
 		s.Runs.Value = asRecorded(s.Runs.Value, p.Past.Runs)
@@ -62,8 +62,18 @@ func asRecorded(seen []fleet.RunFacts, records []fleet.Run) []fleet.RunFacts {
 	return out
 }
 
-func poolLines(s fleet.Pool, all []fleet.Registration) []string {
-	members := slices.DeleteFunc(slices.Clone(all), func(r fleet.Registration) bool { return r.Pool != s.Name || r.Desired == fleet.DesiredRetired })
+func poolLines(s fleet.Pool, p *fleet.Pass) []string {
+	members := slices.DeleteFunc(slices.Clone(p.Past.Registrations), func(r fleet.Registration) bool { return r.Pool != s.Name || r.Desired == fleet.DesiredRetired })
 	names := Each(members, func(r fleet.Registration) string { return r.Name })
-	return []string{strings.TrimSuffix(fmt.Sprintf("Pool %s: %d to %d workers of role %s; it has %d: %s", s.Name, s.Min, s.Max, s.Role, len(names), strings.Join(names, ", ")), ": ")}
+	it := "it has"
+	if s.Hosts == fleet.HostsOne && p.Snapshot.Hub.Value.Host != "" {
+		it = "on all hosts; this one has"
+	}
+	lines := []string{strings.TrimSuffix(fmt.Sprintf("Pool %s: %d to %d workers of role %s; %s %d: %s", s.Name, s.Min, s.Max, s.Role, it, len(names), strings.Join(names, ", ")), ": ")}
+	for _, e := range p.Snapshot.Hub.Value.Elsewhere {
+		if w := fleet.Find(e.Workers, func(w *fleet.PoolWorkers) bool { return w.Pool == s.Name }); w != nil && e.Why == "" && w.Why == "" {
+			lines = append(lines, fmt.Sprintf("Host %s has, or is about to start, %d.", e.Host, w.Present))
+		}
+	}
+	return lines
 }

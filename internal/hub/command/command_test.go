@@ -117,7 +117,7 @@ func TestCommands(t *testing.T) {
 	host.fails(t, api.BadInput, "not copied whole", "", "join", first[:len(first)-1])
 	host.fails(t, api.BadInput, "this is no token", "Hello\n"+first+"\n", "join", "-")
 	host.fails(t, api.BadInput, "this is no token", "Host build-1 may join once", "join", "-")
-	shown, err := host.run(t, "Host build-1 may join once, until then, with this token:\n"+first+"\n\nWhat next\n", "join", "-")
+	shown, err := host.run(t, "Host build-1 may join once,\nuntil then, with this\ntoken:\n"+first+"\n\nWhat next\n", "join", "-")
 	if err != nil || !strings.Contains(shown.text(), "This is host build-1 of the hub now.") || !strings.Contains(shown.text(), "NEXT custos up") {
 		t.Fatalf("%v\n%s", err, shown.text())
 	}

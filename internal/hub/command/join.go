@@ -86,11 +86,11 @@ func (s Surroundings) token(text string) (credential.Token, error) {
 	return credential.ReadToken(text)
 }
 
-// tokenOf reads the line of a token, without the one that custos hub invite prints before it.
+// tokenOf reads the line of a token, without what custos hub invite prints before it, in as many lines as that takes.
 func (s Surroundings) tokenOf() (string, error) {
 	in := bufio.NewReader(io.LimitReader(s.In, mostToken))
 	line, err := in.ReadString('\n')
-	if strings.HasPrefix(line, inviteBegins) && err == nil {
+	for isInvite := strings.HasPrefix(line, inviteBegins); isInvite && err == nil && !credential.IsToken(line); {
 		line, err = in.ReadString('\n')
 	}
 	if errors.Is(err, io.EOF) {

@@ -19,7 +19,10 @@ import (
 )
 
 // tokenPrefix begins a token; a later form has another number.
-const tokenPrefix = "custos-join-1."
+const tokenPrefix, anyToken = "custos-join-1.", "custos-join-"
+
+// IsToken says whether a text begins as a token does, of whichever form.
+func IsToken(text string) bool { return strings.HasPrefix(text, anyToken) }
 
 // Token is what lets one host join once. Printed, it shows nothing that lets anybody in.
 type Token struct {
@@ -81,7 +84,7 @@ func (t Token) Encode() (string, error) {
 // ReadToken reads what Encode wrote. A part of it, or one with a slip in it, is an error.
 func ReadToken(text string) (t Token, err error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)
-	if !ok && strings.HasPrefix(text, "custos-join-") {
+	if !ok && IsToken(text) {
 		return t, errors.New("this token is of a newer Custos")
 	}
 	if !ok {

@@ -178,7 +178,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blind, err := (&Teller{}).Blind("tmux hangs", start)
+	blind, err := (&Teller{}).Blind("tmux hangs", nil, start)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,10 +131,6 @@ func readRow(key string, value []byte) thing {
 		out.v = as(says, func(api.Pending) bool { return true })
 	case kindKept:
 		out.v = as(says, func(name kept) bool { return string(name) == id })
-	case kindWorkers:
-		out.v = as(says, func(w fleet.PoolWorkers) bool {
-			return w.Pool == id && 0 <= w.Free && w.Free <= w.Present && w.Present <= mostWorkers
-		})
 	}
 	return out
 }

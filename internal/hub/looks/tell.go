@@ -18,10 +18,10 @@ import (
 type Told struct {
 	Look    api.FirstLook // of it: agents, what needs a person, mode, brake and how many P4 alerts
 	Offers  api.Offers
-	Alerts  []api.Alert   // that are not over
-	Pending []api.Pending // what was asked for and is not there yet
-	Kept    []string      // agents that are started again whatever the mode
-	Workers []fleet.PoolWorkers
+	Alerts  []api.Alert         // that are not over
+	Pending []api.Pending       // what was asked for and is not there yet
+	Kept    []string            // agents that are started again whatever the mode
+	Workers []fleet.PoolWorkers // nil: it does not know them
 }
 
 // The kinds of rows; of kindHost there is one, hostID.
@@ -32,7 +32,6 @@ const (
 	kindAlert   = "alert"
 	kindPending = "pending"
 	kindKept    = "kept"
-	kindWorkers = "workers"
 	hostID      = "host"
 	hostRow     = kindHost + "." + hostID
 )
@@ -48,7 +47,9 @@ type about struct {
 	Frozen       string     `json:"frozen,omitempty"`
 	Housekeeping int        `json:"housekeeping,omitempty"`
 	Offers       api.Offers `json:"offers"`
-	Why          string     `json:"why,omitempty"` // why nothing else is told; empty: it is
+	Why          string     `json:"why,omitempty"` // why nothing else is told, but for workers; empty: it is
+	// Workers stand here, and in no rows of their own, so that who has heard of the host knows them; nil: it does not.
+	Workers []fleet.PoolWorkers `json:"workers,omitzero"`
 }
 
 // slowly is how often a row is told at most of which only changes what changes all the time: ages,
@@ -76,9 +77,9 @@ func (t *Teller) Rows(told Told, at time.Time) (map[string][]byte, error) {
 	return t.rows(pieces(told), at)
 }
 
-// Blind are the rows of a host that cannot look at itself.
-func (t *Teller) Blind(why string, at time.Time) (map[string][]byte, error) {
-	a := about{Why: why}
+// Blind are the rows of a host that cannot look at itself, and knows at most which workers it has.
+func (t *Teller) Blind(why string, workers []fleet.PoolWorkers, at time.Time) (map[string][]byte, error) {
+	a := about{Why: why, Workers: workers}
 	return t.rows([]piece{{kindHost, hostID, a, a, a}}, at)
 }
 
@@ -131,7 +132,7 @@ func (t *Teller) send(was sent, p piece, at time.Time) (sent, error) {
 
 // pieces are what is told, each with what of it is news at once.
 func pieces(told Told) []piece {
-	a := about{Mode: told.Look.Mode, Frozen: told.Look.Frozen, Housekeeping: told.Look.Housekeeping, Offers: told.Offers}
+	a := about{Mode: told.Look.Mode, Frozen: told.Look.Frozen, Housekeeping: told.Look.Housekeeping, Offers: told.Offers, Workers: told.Workers}
 	out := []piece{{kindHost, hostID, a, a, a}}
 	for _, g := range told.Look.Agents {
 		out = append(out, ofAgent(g))
@@ -147,9 +148,6 @@ func pieces(told Told) []piece {
 	}
 	for _, name := range told.Kept {
 		out = append(out, piece{kindKept, name, name, name, name})
-	}
-	for _, w := range told.Workers {
-		out = append(out, piece{kindWorkers, w.Pool, w, w, w})
 	}
 	return out
 }

@@ -55,6 +55,7 @@ func TestWhatAHostCosts(t *testing.T) {
 	if err != nil {
 		t.Skip("CUSTOS_COST says for how long it is measured what a host costs, as 1m")
 	}
+	wakes(t)
 	hub := hubtest.Processes(t, 1)
 	dir := filepath.Join(t.TempDir(), "hub")
 	if err := hub.Join(t, "box2").Save(dir); err != nil {
@@ -103,6 +104,17 @@ func TestWhatAHostCosts(t *testing.T) {
 	}
 	eventually(t, "it looks after all", func() bool { return mine(m, keyWatch) })
 	measure("the one that looks after all, and holds two", "forge/1", "own")
+}
+
+// wakes measures what it costs on this machine that a timer wakes a goroutine which does nothing: no process of Go
+// that does something ten times in a second can cost less than ten of it.
+func wakes(t *testing.T) {
+	const times = 200
+	before := used(t)
+	for range times {
+		rest(t.Context(), 50*time.Millisecond)
+	}
+	t.Logf("a timer that wakes a goroutine costs %s here", ((used(t) - before) / times).Round(time.Microsecond))
 }
 
 func used(t *testing.T) time.Duration {

@@ -10,6 +10,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/hub/looks"
 	"custos/internal/hub/rows"
+	"custos/internal/lease"
 )
 
 // lookAfter wants to be the host that looks after the others, and watches what they tell while it holds a lease for
@@ -20,8 +21,9 @@ func (k *link) lookAfter(ctx context.Context) {
 	defer pools.set(ctx, false)
 	for ctx.Err() == nil {
 		k.m.Want(keyWatch)
-		hosts.set(ctx, k.holds(keyWatch))
-		pools.set(ctx, k.holds(fleet.PoolKey("")))
+		all := k.standings()
+		hosts.set(ctx, holds(all, keyWatch))
+		pools.set(ctx, holds(all, fleet.PoolKey("")))
 		late := time.NewTimer(k.m.o.TTL) // a lease that nothing wants is given back after four
 		select {
 		case <-ctx.Done():
@@ -32,19 +34,18 @@ func (k *link) lookAfter(ctx context.Context) {
 	}
 }
 
-// holds says whether this host holds a lease that begins so.
-func (k *link) holds(prefix string) bool {
+func (k *link) standings() []lease.Standing {
 	l, _, _ := k.m.now()
 	if l == nil {
-		return false
+		return nil
 	}
 	all, _ := l.All()
-	for _, s := range all {
-		if s.Mine && strings.HasPrefix(s.Key, prefix) {
-			return true
-		}
-	}
-	return false
+	return all
+}
+
+// holds says whether this host holds a lease of all that begins so.
+func holds(all []lease.Standing, prefix string) bool {
+	return slices.ContainsFunc(all, func(s lease.Standing) bool { return s.Mine && strings.HasPrefix(s.Key, prefix) })
 }
 
 // duty is a watch of a board for as long as it is needed.

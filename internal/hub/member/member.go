@@ -254,16 +254,14 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	out := fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK, At: at, Probe: "hub"}, Value: fleet.Hub{Host: m.Host()}}
 	l, k, cut := m.now()
 	if l == nil {
-		out.Blind("no daemon keeps its leases: " + cut)
-		return out
+		return m.blind(out, "no daemon keeps its leases: "+cut)
 	}
 	all, silent := l.All()
 	if cut == "" && silent != "" {
 		cut = "its leases are not told: " + fleet.Line(fleet.Redact(silent), 200)
 	}
 	if cut != "" {
-		out.Blind(cut)
-		return out
+		return m.blind(out, cut)
 	}
 	for _, s := range all {
 		out.Value.Leases = append(out.Value.Leases, leaseOf(s))
@@ -276,11 +274,18 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	if k != nil && i >= 0 && all[i].Mine {
 		out.Value.Peers = k.peers()
 	}
-	if k != nil && k.holds(fleet.PoolKey("")) {
+	if k != nil && holds(all, fleet.PoolKey("")) {
 		out.Value.Elsewhere = k.elsewhere()
 		out.Value.Told = k.told()
 	}
 	return out
+}
+
+// blind is a hub of which nothing is known, but this host's own name there.
+func (m *Member) blind(p fleet.Part[fleet.Hub], why string) fleet.Part[fleet.Hub] {
+	p.Blind(why)
+	p.Value.Host = m.Host()
+	return p
 }
 
 func leaseOf(s lease.Standing) fleet.Lease {

@@ -37,7 +37,7 @@ func (k *link) tell(ctx context.Context, p *rows.Publisher) {
 		told, err := k.m.o.Tell(ctx)
 		all, wrong := t.Rows(told, at)
 		if err != nil {
-			all, wrong = t.Blind(fleet.Line(fleet.Redact(err.Error()), 200), at)
+			all, wrong = t.Blind(fleet.Line(fleet.Redact(err.Error()), 200), told.Workers, at)
 		}
 		if wrong != nil {
 			k.m.o.Log.Error("Cannot tell other hosts of this one", "err", wrong)

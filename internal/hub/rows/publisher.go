@@ -43,7 +43,7 @@ type Publisher struct {
 	mu    sync.Mutex
 	want  map[string][]byte
 	sets  int64             // how often it was set
-	whole map[string][]byte // want, once the bucket has all of it
+	whole map[string][]byte // what may be told of want, once the bucket has all of it
 
 	stale    atomic.Bool   // it is not known what is in the bucket
 	created  atomic.Int64  // when it was made, as far as is known
@@ -88,7 +88,7 @@ func (p *Publisher) Set(rows map[string][]byte) {
 	p.wake()
 }
 
-// Told are the rows that the bucket has, where it has all that was set; nil: that is not so, or not known.
+// Told are the rows that the bucket has, where it has all that was set and may be told; nil: that is not so, or not known.
 func (p *Publisher) Told() map[string][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,12 +98,12 @@ func (p *Publisher) Told() map[string][]byte {
 	return p.whole
 }
 
-// hasAll notes that the bucket has all that was set when sets was.
-func (p *Publisher) hasAll(sets int64) {
+// hasAll notes that the bucket has all of rows, which may be told of what was set by then.
+func (p *Publisher) hasAll(rows map[string][]byte, sets int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sets == sets {
-		p.whole = p.want
+		p.whole = rows
 	}
 }
 
@@ -189,8 +189,8 @@ func (p *Publisher) step(ctx context.Context) (next time.Duration, _ error) {
 		return 0, err
 	}
 	p.believed.note(put, gone, time.Now())
-	if _, isCut := want[cutKey]; next == 0 && !isCut {
-		p.hasAll(sets)
+	if next == 0 {
+		p.hasAll(want, sets)
 	}
 	return next, nil
 }

@@ -31,13 +31,14 @@ func Pools(p fleet.Pass) (out fleet.Follows) {
 	}
 	waiting := ledger.Waiting(p.Past, p.Snapshot, p.Policy.Pools)
 	for _, pool := range p.Policy.Pools {
-		s := workers{past: p.Past, snap: p.Snapshot, pool: pool, out: &out, frozen: p.Policy.Frozen}
+		s := workers{past: p.Past, snap: p.Snapshot, pool: pool, out: &out, rests: rests(p.Policy)}
 		s.count()
 		if seen {
 			s.move(waiting[pool.Project])
 		}
 		s.tell()
 	}
+	out.Workers = append(out.Workers, unlisted(p, out.Workers)...)
 	out.Registrations = slices.DeleteFunc(out.Registrations, func(r fleet.Registration) bool { return ledger.Registration(p.Plan.Registrations, r.Name) != nil })
 	out.Wake = len(out.Given) > 0
 	return out
@@ -49,7 +50,7 @@ type workers struct {
 	snap    fleet.Snapshot
 	pool    fleet.Pool
 	out     *fleet.Follows
-	frozen  string // why nothing is done on this host; "" where it is
+	rests   string // why nothing is done on this host; "" where it is
 	members []worker
 	others  others // workers of other hosts, where this one starts workers for all
 	begins  int    // how many are about to be started
@@ -262,6 +263,9 @@ func (s *workers) start(present, want int) {
 		n--
 		o := fleet.Order{ID: poolOrder + name, Do: fleet.OrderSpawn, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Spawn: s.worker(name, account)}
 		o.Spawn = ledger.Spawned(o, s.snap.At)
+		if s.isShared() { // another host may have one, where it comes to nothing here
+			o.Fence, o.Expires = &fleet.Fence{Key: fleet.PoolKey(s.pool.Name), Epoch: s.lease().Epoch}, s.snap.At.Add(leisure)
+		}
 		s.out.Given = append(s.out.Given, o)
 		if s.pool.Typed {
 			s.out.Given = append(s.out.Given, fleet.Order{ID: o.ID + "-prompt", Do: fleet.OrderNudge, Agent: name, By: fleet.ByCustos, At: s.snap.At, State: fleet.OrderOpen, Text: s.pool.Prompt})

@@ -3,6 +3,8 @@ package registry
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +26,11 @@ func (s *workers) notOurs() string {
 	if !s.isShared() {
 		return ""
 	}
-	if s.frozen != "" { // another one may
-		return "one host starts its workers, and this one is frozen: " + s.frozen
+	if why := cmp.Or(s.rests, s.cannot()); why != "" { // another one may
+		return "one host starts its workers, and this one " + why
 	}
-	key := fleet.PoolKey(s.pool.Name)
-	s.out.Leases = append(s.out.Leases, key)
-	l := hub.Value.LeaseOf(key)
+	s.out.Leases = append(s.out.Leases, fleet.PoolKey(s.pool.Name))
+	l := s.lease()
 	switch {
 	case !hub.Fresh():
 		return "one host starts its workers, and it is not known which: " + hub.Why
@@ -41,6 +42,30 @@ func (s *workers) notOurs() string {
 		return "one host starts its workers, and which could not be asked: " + l.Why
 	}
 	return "one host starts its workers, and which is being asked"
+}
+
+// lease is how this host stands with the lease of the pool.
+func (s *workers) lease() fleet.Lease { return s.snap.Hub.Value.LeaseOf(fleet.PoolKey(s.pool.Name)) }
+
+// rests is why nothing is done by itself on this host.
+func rests(p fleet.Policy) string {
+	switch {
+	case p.Frozen != "":
+		return "is frozen: " + p.Frozen
+	case p.Mode == fleet.ModeObserve && p.ApprovedBy == "":
+		return "is in mode observe"
+	}
+	return ""
+}
+
+// cannot is why this host leaves the lease to others for a while: a worker that it ordered was not started in its time.
+func (s *workers) cannot() string {
+	for _, o := range s.past.Tried {
+		if o.State == fleet.OrderExpired && o.Fence != nil && o.Fence.Key == fleet.PoolKey(s.pool.Name) {
+			return fleet.Line("could not: "+o.Why, 300)
+		}
+	}
+	return ""
 }
 
 // others are the workers of other hosts, for a host that starts them for all. Those of a host that has been silent for
@@ -55,7 +80,7 @@ type others struct {
 
 func (s *workers) elsewhere() (o others) {
 	hub := &s.snap.Hub
-	if !s.isShared() || !hub.Fresh() || !hub.Value.LeaseOf(fleet.PoolKey(s.pool.Name)).Mine {
+	if !s.isShared() || !hub.Fresh() || !s.lease().Mine {
 		return o
 	}
 	for _, e := range hub.Value.Elsewhere {
@@ -138,6 +163,26 @@ func (s *workers) tell() {
 		w.Free = 0
 	}
 	s.out.Workers = append(s.out.Workers, w)
+}
+
+// unlisted are the workers that run here of pools which this host does not share, or has no section of any more: another
+// host may start workers of that name for all.
+func unlisted(p fleet.Pass, told []fleet.PoolWorkers) (out []fleet.PoolWorkers) {
+	if p.Snapshot.Hub.Value.Host == "" {
+		return nil
+	}
+	counts := map[string]int{}
+	for _, r := range p.Past.Registrations {
+		a := (&workers{snap: p.Snapshot}).agent(r)
+		runs := a != nil && a.Process.PID != 0 || !p.Snapshot.Agents.Fresh()
+		if r.Pool != "" && r.Desired != fleet.DesiredRetired && runs && !slices.ContainsFunc(told, func(w fleet.PoolWorkers) bool { return w.Pool == r.Pool }) {
+			counts[r.Pool]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fleet.PoolWorkers{Pool: name, Present: counts[name]})
+	}
+	return out
 }
 
 // hostPart is in the name of each worker of a host that shares things, for their branches meet at the forge.

@@ -23,6 +23,7 @@ type site struct {
 type sites struct {
 	list   [2]*site
 	holder int
+	epoch  uint64
 }
 
 // look has a host see the hub as it is: what the other one has told last, and what is known of itself there.
@@ -31,7 +32,7 @@ func (s *sites) look(i int) {
 	lease := fleet.Lease{Key: "pool/dev", Holder: "other"}
 	me.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: []string{"a", "b"}[i]}}
 	if s.holder == i {
-		lease = fleet.Lease{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}
+		lease = fleet.Lease{Key: "pool/dev", Mine: true, Epoch: s.epoch, Left: fleet.Duration(fleet.LeaseTime)}
 		e := fleet.Elsewhere{Host: "other", Silent: fleet.Known(fleet.Duration(0)), Workers: other.told}
 		if !other.up {
 			e.Silent = fleet.Known(fleet.Duration(time.Minute))
@@ -53,7 +54,10 @@ func (s *sites) step(t *rapid.T, i int) {
 	what := rapid.SampledFrom([]string{"pass", "pass", "pass", "tell", "tell", "carry out", "lease", "up or down", "work", "idle", "time"}).Draw(t, "what")
 	switch {
 	case what == "lease":
-		s.holder = rapid.IntRange(0, 1).Draw(t, "holder")
+		if n := rapid.IntRange(0, 1).Draw(t, "holder"); n != s.holder {
+			s.holder = n
+			s.epoch++
+		}
 	case what == "up or down":
 		x.up = !x.up
 	case what == "work":
@@ -75,9 +79,9 @@ func (s *sites) step(t *rapid.T, i int) {
 			x.yard.set(r.Name, fleet.StateIdle, time.Hour)
 		}
 	case what == "carry out":
-		if s.holder != i { // what guard lease refuses
-			x.orders = slices.DeleteFunc(x.orders, func(o fleet.Order) bool { return o.Do == fleet.OrderSpawn })
-		}
+		x.orders = slices.DeleteFunc(x.orders, func(o fleet.Order) bool { // what guard lease refuses
+			return o.Do == fleet.OrderSpawn && (s.holder != i || o.Fence.Epoch != s.epoch)
+		})
 		x.carryOut()
 	}
 }

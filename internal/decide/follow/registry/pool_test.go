@@ -31,6 +31,7 @@ type yard struct {
 	started int
 	hub     fleet.Part[fleet.Hub] // the zero one: it shares nothing
 	frozen  string
+	mode    fleet.Mode
 }
 
 func newYard(least, most int) *yard {
@@ -65,7 +66,7 @@ func (y *yard) seen() fleet.Snapshot {
 func (y *yard) look() fleet.Follows {
 	s := y.seen()
 	past := fleet.Past{Registrations: y.regs, Orders: y.orders, Tried: y.tried, Amnesia: y.amnesia}
-	return Pools(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}, Frozen: y.frozen}})
+	return Pools(fleet.Pass{Past: past, Snapshot: s, Policy: fleet.Policy{Pools: []fleet.Pool{y.pool}, Frozen: y.frozen, Mode: y.mode}})
 }
 
 // TestOneHostOfSeveral: of hosts that have a pool of one name with hosts = "one" the one that holds its lease starts
@@ -108,6 +109,37 @@ func TestOneHostOfSeveral(t *testing.T) {
 		if len(out.Given) != c.starts || slices.Contains(out.Leases, "pool/dev") != c.wants || !strings.Contains(said, c.says) || (said == "") != (c.says == "") {
 			t.Errorf("%s: starts %d, wants %q, says %q", name, len(out.Given), out.Leases, said)
 		}
+	}
+}
+
+// TestAHostThatCannotStartThem leaves the lease to others: one that does nothing by itself, and for a while one that has
+// not started in time what it had ordered. What it orders is of the epoch of its lease, and expires.
+func TestAHostThatCannotStartThem(t *testing.T) {
+	y := newYard(2, 4)
+	y.pool.Hosts = fleet.HostsOne
+	y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{{Key: "pool/dev", Mine: true, Epoch: 7, Left: fleet.Duration(fleet.LeaseTime)}}}}
+	out := y.look()
+	if len(out.Given) != 2 || *out.Given[0].Fence != (fleet.Fence{Key: "pool/dev", Epoch: 7}) || out.Given[0].Expires != y.at().Add(10*time.Minute) {
+		t.Fatalf("it orders %+v", out.Given)
+	}
+	leaves := func(what, says string) {
+		t.Helper()
+		out := y.look()
+		if len(out.Given) > 0 || len(out.Leases) > 0 || len(out.Held) != 1 || !strings.Contains(out.Held[0].Held, says) {
+			t.Errorf("%s: it orders %d, wants %q, and says %+v", what, len(out.Given), out.Leases, out.Held)
+		}
+	}
+	y.mode = fleet.ModeObserve
+	leaves("in mode observe", "this one is in mode observe")
+	y.mode = fleet.ModeAuto
+	late := out.Given[0]
+	late.State, late.Why = fleet.OrderExpired, "it was not carried out by 10:00; at last: 1 GiB is free"
+	y.tried = []fleet.Order{late}
+	leaves("without memory", "this one could not: it was not carried out by 10:00; at last: 1 GiB is free")
+	y.tried[0].Fence = &fleet.Fence{Key: "pool/other"}
+	y.tried[0].ID = "pool-other-1"
+	if out := y.look(); len(out.Given) != 2 {
+		t.Errorf("what another pool could not do keeps it from ordering: %+v", out.Held)
 	}
 }
 
@@ -204,9 +236,15 @@ func TestWhatIsToldOfWorkers(t *testing.T) {
 	told("not seen", fleet.PoolWorkers{Present: 2})
 	y.amnesia = true
 	told("lost", fleet.PoolWorkers{Why: "what it knew is lost until a person confirms it"})
-	y.amnesia, y.pool.Hosts = false, fleet.HostsEach
+	y.amnesia, y.blind, y.pool.Hosts = false, false, fleet.HostsEach
+	told("each host starts its own", fleet.PoolWorkers{Present: 2})
+	y.pool.Name = "other"
+	told("its section is gone", fleet.PoolWorkers{Present: 2})
+	y.ends(y.regs[0].Name, "")
+	told("its section is gone, and one has ended", fleet.PoolWorkers{Present: 1})
+	y.hub = fleet.Part[fleet.Hub]{}
 	if out := y.look(); len(out.Workers) != 0 {
-		t.Errorf("of a pool that is each host's own it tells %+v", out.Workers)
+		t.Errorf("a host that shares nothing tells %+v", out.Workers)
 	}
 }
 
