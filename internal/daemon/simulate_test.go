@@ -299,7 +299,8 @@ record mail/m1 told
 	}
 }
 
-// TestAStoryHasPools: what a daemon would have started is ordered.
+// TestAStoryHasPools: what a daemon would have started is ordered. A story's host is box1 of a hub, and workers of such
+// a host have its name in theirs.
 func TestAStoryHasPools(t *testing.T) {
 	const story = `
 -- custos.toml --
@@ -317,7 +318,7 @@ at 0s
 agents
 at 1m
 agents
-do spawn agent/reviewers-261120-0900-1
+do spawn agent/reviewers-box1-261120-0900-1
 `
 	s, err := simulate(t, story)
 	if err != nil || len(s.Missed) > 0 {
