@@ -107,6 +107,17 @@ func (p *Publisher) hasAll(rows map[string][]byte, sets int64) {
 	}
 }
 
+// isStale says whether it has to be read what is in the bucket; until that was done nothing is told.
+func (p *Publisher) isStale() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	is := p.stale.Swap(false)
+	if is {
+		p.whole = nil
+	}
+	return is
+}
+
 func (p *Publisher) wake() {
 	select {
 	case p.news <- struct{}{}:
@@ -179,7 +190,7 @@ func (p *Publisher) step(ctx context.Context) (next time.Duration, _ error) {
 	want = limit(want)
 	p.told.Store(int64(len(want)))
 	p.compare()
-	if p.stale.Swap(false) {
+	if p.isStale() {
 		if err := p.load(ctx, want); err != nil {
 			return 0, err
 		}

@@ -470,3 +470,21 @@ func TestWhatIsToldIsKnown(t *testing.T) {
 	p.wake()
 	await(t, "it is known", func() bool { return p.Told() != nil })
 }
+
+// TestWhatIsReadAnewIsNotTold: while it is read what the bucket has, nothing that it had before is taken to be in it.
+func TestWhatIsReadAnewIsNotTold(t *testing.T) {
+	p, err := NewPublisher(nil, PublisherOptions{Host: "a", Run: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stale.Store(false)
+	all := rowsOf("a.1", "1")
+	p.Set(all)
+	if p.hasAll(all, 1); len(p.Told()) != 1 {
+		t.Fatal("it does not know what it has told")
+	}
+	p.stale.Store(true)
+	if !p.isStale() || p.Told() != nil {
+		t.Errorf("it takes %v to be told while that is read anew", p.Told())
+	}
+}

@@ -125,14 +125,13 @@ func (o *others) add(e fleet.Elsewhere, pool string) {
 // silent notes what would be started if the workers of silent hosts did not count.
 func (s *workers) silent(present, want int, waiting fleet.Leaf[int]) {
 	o := &s.others
-	rest := present - o.silent
-	lack := min(s.needed(rest, s.here().Free+o.free, waiting), s.pool.Max) - rest - max(0, min(want, s.pool.Max)-present)
-	if o.silent == 0 || lack <= 0 || s.pool.Disabled {
+	heard := present - o.silent
+	lack := min(s.needed(heard, s.here().Free+o.free, waiting), s.pool.Max) - heard - max(0, min(want, s.pool.Max)-present)
+	if o.silent == 0 || lack <= 0 {
 		return
 	}
-	held := fleet.HeldMove{Guard: fleet.GuardLease, Until: o.until, Hint: "custos alerts",
-		Held: fmt.Sprintf("%d of them are of a host that is silent: %s", o.silent, strings.Join(o.who, ", "))}
-	s.hold(present, counted(present+lack), held)
+	s.hold(heard, counted(heard+lack), fleet.HeldMove{Guard: fleet.GuardLease, Until: o.until, Hint: "custos alerts",
+		Held: fmt.Sprintf("%d more may run where nothing is heard: %s", o.silent, strings.Join(o.who, ", "))})
 }
 
 // announced is how many workers may be started of which the other hosts know: should this one fall silent a moment
