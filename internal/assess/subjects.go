@@ -48,6 +48,8 @@ func (p *pass) collect(k fleet.Kind) []item {
 		return each(s.Self.Value.Plugins, func(x *fleet.PluginFacts) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindReceiver:
 		return each(s.Self.Value.Receivers, func(x *fleet.Receiver) item { return named(x.Name, x, fleet.Target{}) })
+	case fleet.KindPool:
+		return each(s.Hub.Value.Pools, func(x *fleet.PoolFacts) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindPeer:
 		return each(s.Hub.Value.Peers, func(x *fleet.Peer) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindOrder:

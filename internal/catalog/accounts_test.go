@@ -47,6 +47,8 @@ func TestAccountsThatCannotBe(t *testing.T) {
 		"[account.a]\nkind = \"aider\"\nconfig_dir = \"/srv/a\"": "by which variable aider is told of its folder",
 		"[account.a]\nkind = \"codex\"\nconfig_dir = \"/srv/a\"\n[account.b]\nkind = \"codex\"\nconfig_dir = \"/srv/./a/\"":  "/srv/a is the folder of account a, too",
 		"[account.a]\nkind = \"codex\"\nconfig-dir = \"/srv/a\"":                                                             `unknown key "config-dir"`,
+		"[pool.p]\nhosts=\"one\"\non_return=\"ask\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                             "on_return needs lost_after",
+		"[pool.p]\nhosts=\"one\"\nlost_after=\"1h\"\non_return=\"kill\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":         `on_return: "kill" is none of keep, stop_new, ask`,
 		"[pool.p]\nhosts=\"some\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                                               `"some" is none of each and one`,
 		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"b\"\nkind=\"codex\"\nprompt=\"x\"\ndir=\"/srv\"":                   "there is no [account.b]",
 		"[account.a]\nkind=\"codex\"\n[pool.p]\naccount=\"a\"\nkind=\"claude\"\nprompt=\"x\"\ndir=\"/srv\"":                  "a is an account of codex, and this is claude",

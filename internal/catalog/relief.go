@@ -71,6 +71,7 @@ type poolSection struct {
 	Max      *int     `toml:"max" is:"1..100"`
 	Hosts    string   `toml:"hosts"`                         // each or one
 	Lost     string   `toml:"lost_after" is:"duration 1m.."` // how long a host is silent before others replace its workers; never
+	OnReturn string   `toml:"on_return"`                     // what becomes of those when it is back: keep, stop_new or ask
 	Idle     string   `toml:"idle" is:"duration 1m.."`       // after which one that is not needed is ended; "30m"
 	Enabled  *bool    `toml:"enabled"`
 }
@@ -110,12 +111,15 @@ func Pools(cfg config.Config, kinds *agent.Kinds) ([]fleet.Pool, error) {
 
 func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (fleet.Pool, error) {
 	p := fleet.Pool{Name: name, Role: cmp.Or(s.Role, name), Project: s.Project, Kind: s.Kind, Argv: s.Argv, Env: s.Env, Account: s.Account, Accounts: s.Accounts, Prompt: s.Prompt,
-		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Disabled: s.Enabled != nil && !*s.Enabled, Hosts: fleet.Hosts(s.Hosts)}
+		Where: fleet.WhereTmux, Min: s.Min, Max: max(1, s.Min), Disabled: s.Enabled != nil && !*s.Enabled, Hosts: fleet.Hosts(s.Hosts), OnReturn: fleet.OnReturn(s.OnReturn)}
 	if s.Hosts != "" && p.Hosts != fleet.HostsEach && p.Hosts != fleet.HostsOne {
 		return p, fmt.Errorf("hosts: %q is none of %s and %s", s.Hosts, fleet.HostsEach, fleet.HostsOne)
 	}
 	if s.Lost != "" && p.Hosts != fleet.HostsOne {
 		return p, errors.New(`lost_after needs hosts = "one": each host starts its own workers otherwise`)
+	}
+	if err := s.checkReturn(); err != nil {
+		return p, err
 	}
 	if s.Headless {
 		p.Where = fleet.WhereHeadless
@@ -137,6 +141,20 @@ func (s poolSection) pool(name string, cfg config.Config, kinds *agent.Kinds) (f
 		return p, err
 	}
 	return p, checkPool(&p, kinds)
+}
+
+// checkReturn refuses an on_return that says nothing.
+func (s poolSection) checkReturn() error {
+	ways := []string{string(fleet.ReturnKeep), string(fleet.ReturnStopNew), string(fleet.ReturnAsk)}
+	switch {
+	case s.OnReturn == "":
+		return nil
+	case s.Lost == "":
+		return errors.New("on_return needs lost_after: no worker is replaced otherwise")
+	case !slices.Contains(ways, s.OnReturn):
+		return fmt.Errorf("on_return: %q is none of %s", s.OnReturn, strings.Join(ways, ", "))
+	}
+	return nil
 }
 
 // place says where its workers work.

@@ -99,36 +99,3 @@ func (a *Agent) LimitIsLifted(lifted, seen Instant) bool {
 	}
 	return !told.IsZero() && told.Before(lifted)
 }
-
-// accountRest is how long an account that was at its limit is left alone after the reset,
-// where there is another one.
-const accountRest = 10 * time.Minute
-
-// ChooseAccount says which of some accounts is used next, the one that was used last being
-// current: that one until it is at its limit, then the first that is not, and of these one that
-// was at its limit just now only where there is no other. ok is false where all are at their limits: then until is
-// the earliest reset, zero where none is told.
-func ChooseAccount(names []string, current string, limit func(string) AccountLimit, now Instant) (name string, until Instant, ok bool) {
-	rested := ""
-	for _, n := range names {
-		switch l := limit(n); {
-		case l.IsExhausted(now):
-			if l.Told && (until.IsZero() || l.Until.Before(until)) {
-				until = l.Until
-			}
-		case n == current:
-			return n, Instant{}, true
-		case rested == "" && (!l.Limited || now.Since(l.Until) >= accountRest):
-			rested = n
-		case name == "":
-			name = n
-		}
-	}
-	if rested != "" {
-		name = rested
-	}
-	if name != "" {
-		until = Instant{}
-	}
-	return name, until, name != ""
-}

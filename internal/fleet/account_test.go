@@ -1,11 +1,8 @@
 package fleet
 
 import (
-	"slices"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 var accountNoon = Instant{Wall: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), Up: Duration(100 * time.Hour), Boot: "b"}
@@ -18,72 +15,6 @@ func TestAScreenLimitsNoAccount(t *testing.T) {
 			t.Errorf("by %s: %+v", source, l)
 		}
 	}
-}
-
-func TestChooseAccount(t *testing.T) {
-	at := func(d time.Duration) AccountLimit {
-		return AccountLimit{Limited: true, Told: true, Until: accountNoon.Add(d)}
-	}
-	free, untold := AccountLimit{Told: true}, AccountLimit{Limited: true}
-	for what, c := range map[string]struct {
-		current string
-		limits  []AccountLimit // of a, b, c
-		want    string
-		until   time.Duration
-	}{
-		"the first":                                  {limits: []AccountLimit{free, free, free}, want: "a"},
-		"the current one stays":                      {current: "b", limits: []AccountLimit{free, free, free}, want: "b"},
-		"also when it was just reset":                {current: "b", limits: []AccountLimit{free, at(-time.Second), free}, want: "b"},
-		"the next that is free":                      {current: "a", limits: []AccountLimit{at(time.Hour), free, free}, want: "b"},
-		"one that rested before one just reset":      {current: "a", limits: []AccountLimit{at(time.Hour), at(-time.Minute), at(-11 * time.Minute)}, want: "c"},
-		"one just reset where there is no other":     {current: "a", limits: []AccountLimit{at(time.Hour), at(-time.Minute), untold}, want: "b"},
-		"an unknown end is an end that is not there": {current: "a", limits: []AccountLimit{untold, untold, free}, want: "c"},
-		"all at their limits":                        {current: "a", limits: []AccountLimit{at(3 * time.Hour), at(time.Hour), untold}, until: time.Hour},
-		"all, and of none it is told until when":     {current: "a", limits: []AccountLimit{untold, untold, untold}},
-		"who is not among them is not current":       {current: "z", limits: []AccountLimit{free, free, free}, want: "a"},
-	} {
-		names := []string{"a", "b", "c"}
-		got, until, ok := ChooseAccount(names, c.current, func(n string) AccountLimit { return c.limits[slices.Index(names, n)] }, accountNoon)
-		want := Instant{}
-		if c.until != 0 {
-			want = accountNoon.Add(c.until)
-		}
-		if got != c.want || ok != (c.want != "") || until != want {
-			t.Errorf("%s: %q, %v, %t", what, got, until, ok)
-		}
-	}
-}
-
-// Over a day of limits that come and go, an account that is at its limit is never chosen;
-// another one is taken only when the one in use is at its limit; and none is only chosen when all are.
-func TestChooseAccountProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		names := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "accounts")]
-		limits, current := map[string]AccountLimit{}, ""
-		for now, steps := accountNoon, rapid.IntRange(1, 60).Draw(t, "steps"); steps > 0; steps-- {
-			now = now.Add(time.Duration(rapid.IntRange(1, 3600).Draw(t, "seconds")) * time.Second)
-			if n := rapid.SampledFrom(names).Draw(t, "of"); rapid.Bool().Draw(t, "met") {
-				limits[n] = AccountLimit{Limited: true, Told: rapid.Bool().Draw(t, "told"), Until: now.Add(time.Duration(rapid.IntRange(-7200, 7200).Draw(t, "until")) * time.Second)}
-			} else {
-				limits[n] = AccountLimit{Told: true}
-			}
-			got, until, ok := ChooseAccount(names, current, func(n string) AccountLimit { return limits[n] }, now)
-			spent := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !limits[n].IsExhausted(now) })
-			switch {
-			case ok == (len(spent) == len(names)) || ok != (got != ""):
-				t.Fatalf("%q, %t: at their limits are %v of %v", got, ok, spent, names)
-			case ok && slices.Contains(spent, got):
-				t.Fatalf("%s is at its limit: %+v", got, limits[got])
-			case ok && current != "" && got != current && !slices.Contains(spent, current):
-				t.Fatalf("%s is left for %s, and is not at its limit", current, got)
-			case !until.IsZero() && (ok || !now.Before(until)):
-				t.Fatalf("until %v, at %v, %t", until, now, ok)
-			}
-			if ok {
-				current = got
-			}
-		}
-	})
 }
 
 func TestLimitOf(t *testing.T) {

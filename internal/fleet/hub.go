@@ -1,9 +1,6 @@
 package fleet
 
-import (
-	"cmp"
-	"strings"
-)
+import "strings"
 
 // Hub is what this host shares with others, and how they are. The part is absent where
 // custos.toml names no place where leases are kept, and the host has joined no hub.
@@ -14,7 +11,8 @@ type Hub struct {
 	Peers     []Peer      `json:"peers,omitempty" unread:"over = \"peer\" ranges over them"`                   // that this host looks after
 	Elsewhere []Elsewhere `json:"elsewhere,omitempty" unread:"no rule judges who starts workers: a pool does"` // while this host starts workers of pools for all
 	// Told are the workers of this host that the other hosts are told of.
-	Told []PoolWorkers `json:"told,omitempty" unread:"no rule judges who starts workers: a pool does"`
+	Told  []PoolWorkers `json:"told,omitempty" unread:"no rule judges who starts workers: a pool does"`
+	Pools []PoolFacts   `json:"pools,omitempty" unread:"over = \"pool\" ranges over them"` // that all hosts have together, likewise
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
 }
@@ -104,6 +102,15 @@ type PoolWorkers struct {
 	Why     string `json:"why,omitempty"`  // why it does not know them; "": it does
 }
 
+// PoolFacts are the workers of a pool on all hosts that are heard, as the host has them that starts workers for all.
+type PoolFacts struct {
+	Name    string    `json:"name" help:"its name"`
+	Most    int       `json:"most" help:"how many workers it may have (max)"`
+	Present Leaf[int] `json:"present" help:"how many it has, on all hosts that are heard"`
+	Where   string    `json:"where" help:"how many on which host, as box1 2, box2 3"`
+	Asks    bool      `json:"asks,omitempty" help:"whether a person ends those that are too many (on_return = \"ask\")"`
+}
+
 // Asked is an order of a person at another host that waits for a person here.
 type Asked struct {
 	ID    string   `json:"id" help:"its ID"`
@@ -111,16 +118,6 @@ type Asked struct {
 	Do    OrderDo  `json:"do" help:"what is to be done, as stop or spawn"`
 	Agent string   `json:"agent" help:"the agent that it is about, or account NAME"`
 	Waits Duration `json:"waits" help:"for how long it has waited"`
-}
-
-// AskedOf are those of orders that wait so at a moment.
-func AskedOf(orders []Order, at Instant) (out []Asked) {
-	for _, o := range orders {
-		if o.State == OrderAsked {
-			out = append(out, Asked{ID: o.ID, By: o.By, Do: o.Do, Agent: cmp.Or(o.Agent, "account "+o.Account), Waits: Duration(max(0, at.Since(o.At)))})
-		}
-	}
-	return out
 }
 
 // Remote is what people at other hosts of the hub may do at this one.

@@ -23,4 +23,16 @@ type Pool struct {
 	Hosts    Hosts    `json:"hosts,omitempty"` // of several that have a pool of this name: which of them start workers
 	// LostAfter is after how long of silence of a host, that was listened to, others start workers in the place of its own; 0: never.
 	LostAfter Duration `json:"lost_after,omitempty"`
+	// OnReturn is what becomes of those when that host is back, and there are more than Max.
+	OnReturn OnReturn `json:"on_return,omitempty"`
 }
+
+// OnReturn is what becomes of workers that were started in the place of those of a lost host, when that is back.
+type OnReturn string
+
+// What becomes of them.
+const (
+	ReturnKeep    OnReturn = "keep"     // they end as others do: when they have had nothing to do for Idle
+	ReturnStopNew OnReturn = "stop_new" // they end when they have nothing in hand
+	ReturnAsk     OnReturn = "ask"      // a person ends those that are too many, or none
+)

@@ -9,6 +9,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"custos/internal/fleet"
 	"custos/internal/ledger"
 	"custos/internal/ledger/allowance"
+	"custos/internal/ledger/pools"
 	"custos/internal/report"
 )
 
@@ -92,17 +94,28 @@ func (l *Loop) think(ctx context.Context, patrol bool, order fleet.PatrolOrder) 
 	if l.o.Hub != nil {
 		l.o.Hub(&seen)
 	}
-	seen.Self.Value.Asked = fleet.AskedOf(past.Asked, seen.At)
+	seen.Self.Value.Asked = askedOf(past.Asked, seen.At)
 	seen.Agents.Value = ledger.Nudged(past, seen)
 	seen.Agents.Value = ledger.Recovering(past, seen)
 	seen.Coordination = ledger.Facts(past, seen)
 	policy := l.o.Policy(order)
+	seen.Hub.Value.Pools = pools.All(past, seen, policy.Pools)
 	seen.Spending.Value.Budgets = allowance.All(past, policy.Budgets, seen)
 	seen.Agents.Value = allowance.SpendsNow(seen)
 	if l.o.Due != nil {
 		policy.Runs = l.o.Due(&seen)
 	}
 	return Judge(l.o.Rules, fleet.Recording{Snapshot: seen, Past: past, Policy: policy}), nil
+}
+
+// askedOf are those of orders that wait so at a moment.
+func askedOf(orders []fleet.Order, at fleet.Instant) (out []fleet.Asked) {
+	for _, o := range orders {
+		if o.State == fleet.OrderAsked {
+			out = append(out, fleet.Asked{ID: o.ID, By: o.By, Do: o.Do, Agent: cmp.Or(o.Agent, "account "+o.Account), Waits: fleet.Duration(max(0, at.Since(o.At)))})
+		}
+	}
+	return out
 }
 
 // Judge thinks about what was seen: the same bytes give the same pass, anywhere.

@@ -48,6 +48,9 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, p := range s.Hub.Value.Peers {
 		add(fleet.KindPeer, p.Name)
 	}
+	for _, p := range s.Hub.Value.Pools {
+		add(fleet.KindPool, p.Name)
+	}
 	for _, o := range s.Self.Value.Asked {
 		add(fleet.KindOrder, o.ID)
 	}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"strings"
+	"time"
 
 	"custos/internal/fleet"
 )
@@ -12,7 +13,7 @@ func (s *workers) account(present, want int) (name string, ok bool) {
 	if len(s.pool.Accounts) == 0 {
 		return s.pool.Account, true
 	}
-	name, until, ok := fleet.ChooseAccount(s.pool.Accounts, s.inUse(), s.limit, s.snap.At)
+	name, until, ok := chooseAccount(s.pool.Accounts, s.inUse(), s.limit, s.snap.At)
 	if !ok {
 		held := fleet.HeldMove{Guard: fleet.GuardGate, Held: "all its accounts are at their limits: " + strings.Join(s.pool.Accounts, ", "), Until: until,
 			Hint: "custos resume --account " + s.pool.Accounts[0]}
@@ -53,4 +54,37 @@ func (s *workers) limit(account string) fleet.AccountLimit {
 		}
 	}
 	return fleet.LimitOf(account, agents, s.past.Quotas, lifted, s.snap.Agents.At, s.snap.At)
+}
+
+// accountRest is how long an account that was at its limit is left alone after the reset,
+// where there is another one.
+const accountRest = 10 * time.Minute
+
+// chooseAccount says which of some accounts is used next, the one that was used last being
+// current: that one until it is at its limit, then the first that is not, and of these one that
+// was at its limit just now only where there is no other. ok is false where all are at their limits: then until is
+// the earliest reset, zero where none is told.
+func chooseAccount(names []string, current string, limit func(string) fleet.AccountLimit, now fleet.Instant) (name string, until fleet.Instant, ok bool) {
+	rested := ""
+	for _, n := range names {
+		switch l := limit(n); {
+		case l.IsExhausted(now):
+			if l.Told && (until.IsZero() || l.Until.Before(until)) {
+				until = l.Until
+			}
+		case n == current:
+			return n, fleet.Instant{}, true
+		case rested == "" && (!l.Limited || now.Since(l.Until) >= accountRest):
+			rested = n
+		case name == "":
+			name = n
+		}
+	}
+	if rested != "" {
+		name = rested
+	}
+	if name != "" {
+		until = fleet.Instant{}
+	}
+	return name, until, name != ""
 }

@@ -300,23 +300,42 @@ func (s *workers) worker(name, account string) *fleet.Registration {
 // enough the one that was started last, and only one at a time.
 func (s *workers) spare(present int, waiting fleet.Leaf[int]) {
 	n, known := waiting.Get()
-	over := present > s.pool.Max
-	if slices.ContainsFunc(s.members, func(w worker) bool { return w.leaving }) || s.living()+s.others.present <= s.pool.Min || !over && (!known || n > 0) && s.pool.Project != "" {
+	over, idle := s.over(present)
+	heard := s.others.present - s.others.silent
+	if slices.ContainsFunc(s.members, func(w worker) bool { return w.leaving }) || s.living()+heard <= s.pool.Min || !over && (!known || n > 0) && s.pool.Project != "" {
 		return
 	}
-	var last *worker
-	for i := range s.members {
-		if w := &s.members[i]; s.isSpare(*w) && (last == nil || strings.Compare(w.reg.Name, last.reg.Name) > 0) {
-			last = w
-		}
-	}
+	last := s.newestSpare(idle)
 	if last == nil {
 		return
 	}
 	if id := poolOrder + last.reg.Name + "-stop-" + s.stamp(); !s.isTried(id, present, present-1) {
 		s.out.Given = append(s.out.Given, fleet.Order{ID: id, Do: fleet.OrderStop, Agent: last.reg.Name, By: fleet.ByCustos,
-			At: s.snap.At, State: fleet.OrderOpen, Expires: s.snap.At.Add(leisure), Text: "it has been idle for " + s.pool.Idle.String() + ", and its pool does not need it"})
+			At: s.snap.At, State: fleet.OrderOpen, Expires: s.snap.At.Add(leisure), Text: "it has been idle for " + idle.String() + ", and its pool does not need it"})
 	}
+}
+
+// over says whether there are more workers than there may be, of those that are heard, which Custos is to mend; and for
+// how long one is idle before it is ended.
+func (s *workers) over(present int) (bool, fleet.Duration) {
+	is := present-s.others.silent > s.pool.Max && s.pool.OnReturn != fleet.ReturnAsk
+	if is && s.pool.OnReturn == fleet.ReturnStopNew {
+		return true, min(s.pool.Idle, betweenTwo)
+	}
+	return is, s.pool.Idle
+}
+
+// betweenTwo is how long a worker may be idle between two issues that it takes up.
+const betweenTwo = fleet.Duration(time.Minute)
+
+// newestSpare is the worker that was started last of those that have been idle for so long; nil: there is none.
+func (s *workers) newestSpare(idle fleet.Duration) (last *worker) {
+	for i := range s.members {
+		if w := &s.members[i]; s.isSpare(*w, idle) && (last == nil || strings.Compare(w.reg.Name, last.reg.Name) > 0) {
+			last = w
+		}
+	}
+	return last
 }
 
 // living counts the workers that are there, and to stay: one that is only on its way
@@ -336,7 +355,7 @@ const leisure = 10 * time.Minute
 
 // isSpare says whether a worker is seen to have done nothing for long, and to have
 // nothing to do.
-func (s *workers) isSpare(w worker) bool {
+func (s *workers) isSpare(w worker, idle fleet.Duration) bool {
 	if w.seen == nil || w.busy || w.order || w.reg.Desired != fleet.DesiredRunning || !w.seen.TurnOver() || w.seen.Attached > 0 || isHandingOver(w.reg) {
 		return false
 	}
@@ -344,5 +363,5 @@ func (s *workers) isSpare(w worker) bool {
 		return false
 	}
 	dwell, known := w.seen.Dwell.Get()
-	return known && dwell >= s.pool.Idle
+	return known && dwell >= idle
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/ledger/pools"
 )
 
 const hintHub = "custos hub status"
@@ -99,16 +100,13 @@ func (s *workers) elsewhere() (o others) {
 
 // add counts the workers of one host. Nobody knows whether one of a silent host takes up what waits.
 func (o *others) add(e fleet.Elsewhere, pool string) {
-	w := fleet.PoolWorkers{}
-	if found := fleet.Find(e.Workers, func(w *fleet.PoolWorkers) bool { return w.Pool == pool }); found != nil {
-		w = *found
-	}
-	if why := cmp.Or(e.Why, w.Why); why != "" {
+	w := pools.Of(e, pool)
+	if w.Why != "" {
 		who := "other hosts have"
 		if e.Host != "" {
 			who = "host " + e.Host + " has"
 		}
-		o.why = cmp.Or(o.why, "it is not known how many of its workers "+who+": "+why)
+		o.why = cmp.Or(o.why, "it is not known how many of its workers "+who+": "+w.Why)
 		return
 	}
 	o.present += w.Present

@@ -112,3 +112,78 @@ func TestTwoHostsHaveNoMoreThanTheMost(t *testing.T) {
 		t.Errorf("no more than %d workers ever ran: it shows nothing", most)
 	}
 }
+
+// TestTheLeastIsHeard: workers of a silent host are none of the least that a pool has: they may be gone.
+func TestTheLeastIsHeard(t *testing.T) {
+	for silent, want := range map[time.Duration]int{0: 1, time.Minute: 0} {
+		y := newYard(2, 4)
+		y.pass()
+		y.carryOut()
+		y.now = 2 * time.Hour
+		for _, r := range y.regs {
+			y.set(r.Name, fleet.StateIdle, time.Hour)
+		}
+		y.pool.Hosts = fleet.HostsOne
+		y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1",
+			Elsewhere: []fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(silent)), Workers: []fleet.PoolWorkers{{Pool: "dev", Present: 2}}}},
+			Leases:    []fleet.Lease{{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}}}}
+		if got := y.look().Given; len(got) != want {
+			t.Errorf("while the other host is silent for %s it ends %d, want %d: %+v", silent, len(got), want, got)
+		}
+	}
+}
+
+// TestAHostIsBack: where a host that was given up is back, and there are more workers than the pool may have, on_return
+// says what becomes of those of the host that starts workers. One at work is ended by none.
+func TestAHostIsBack(t *testing.T) {
+	back := func(silent time.Duration, n int) []fleet.Elsewhere {
+		return []fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(silent)), Workers: []fleet.PoolWorkers{{Pool: "dev", Present: n}}}}
+	}
+	type states [2]struct {
+		state fleet.AgentState
+		dwell time.Duration
+	}
+	rest, soon, atWork := states{{fleet.StateIdle, 5 * time.Minute}, {fleet.StateIdle, 5 * time.Minute}}, states{{fleet.StateIdle, 59 * time.Second}, {fleet.StateIdle, 59 * time.Second}},
+		states{{fleet.StateWorking, time.Hour}, {fleet.StateWorking, time.Hour}}
+	long := states{{fleet.StateIdle, time.Hour}, {fleet.StateIdle, time.Hour}}
+	for name, c := range map[string]struct {
+		on        fleet.OnReturn
+		elsewhere []fleet.Elsewhere
+		states    states
+		ends      string
+	}{
+		"keep, idle for a while":       {fleet.ReturnKeep, back(0, 2), rest, ""},
+		"keep, idle for long":          {fleet.ReturnKeep, back(0, 2), long, "2"},
+		"ask, idle for long":           {fleet.ReturnAsk, back(0, 2), long, ""},
+		"stop_new":                     {fleet.ReturnStopNew, back(0, 2), rest, "2"},
+		"stop_new, between two issues": {fleet.ReturnStopNew, back(0, 2), soon, ""},
+		"stop_new, at work":            {fleet.ReturnStopNew, back(0, 2), atWork, ""},
+		"stop_new, not too many":       {fleet.ReturnStopNew, back(0, 1), long, ""},
+		"stop_new, the newest works":   {fleet.ReturnStopNew, back(0, 2), states{{fleet.StateIdle, time.Hour}, {fleet.StateWorking, 0}}, "1"},
+		"keep, silent again":           {fleet.ReturnKeep, back(time.Minute, 2), long, ""},
+		"stop_new, silent again":       {fleet.ReturnStopNew, back(time.Minute, 2), long, ""},
+	} {
+		y := newYard(0, 3)
+		y.wait(9)
+		y.pool.Hosts, y.pool.LostAfter, y.pool.OnReturn = fleet.HostsOne, fleet.Duration(time.Hour), c.on
+		y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1", Elsewhere: back(0, 1), Told: []fleet.PoolWorkers{{Pool: "dev", Present: 2}},
+			Leases: []fleet.Lease{{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}}}}
+		y.pass()
+		y.carryOut()
+		y.now = 2 * time.Hour
+		for i, s := range c.states {
+			y.set(y.regs[i].Name, s.state, s.dwell)
+		}
+		y.hub.Value.Elsewhere = c.elsewhere
+		got := ""
+		for _, o := range y.look().Given {
+			if o.Do != fleet.OrderStop {
+				t.Errorf("%s: it orders to %s %s", name, o.Do, o.Agent)
+			}
+			got += o.Agent[len(o.Agent)-1:]
+		}
+		if len(y.regs) != 2 || got != c.ends {
+			t.Errorf("%s: of %d it ends %q, want %q", name, len(y.regs), got, c.ends)
+		}
+	}
+}
