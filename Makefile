@@ -67,7 +67,7 @@ evening: ## a stranger's first evening, timed: clone, build, setup, two agents, 
 	@./scripts/first-evening
 
 town: ## every agent rule on real, scripted agents, a hammered daemon, and 90 seconds of the night: a quarter of an hour
-	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer' ./internal/daemon
+	@CUSTOS_TOWN=1 CUSTOS_HAMMER_FOR=1m go test -timeout 40m -count=1 -v -run 'TestRules|TestFormulaKilled|TestPluginsKilled|TestTutorial|TestHammer|TestAHostThatIsBack' ./internal/daemon
 	@CUSTOS_TOWN=1 CUSTOS_NIGHT_FOR=90s go test -timeout 20m -count=1 -v -run TestNight ./internal/daemon
 	@CUSTOS_TOWN=1 go test -timeout 20m -count=1 -run 'Day|Ambiguous' ./internal/loop
 

@@ -2,10 +2,12 @@ package daemon_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"custos/internal/api"
 	"custos/internal/hub/hubtest"
@@ -78,10 +80,49 @@ max = 3
 	}
 }
 
+// pair are two hosts of a hub, box1 and box2, with one configuration.
+type pair [2]*town
+
+func twoHosts(t *testing.T, config string) (p pair) {
+	t.Helper()
+	hub := hubtest.Start(t, 1)
+	for i, name := range []string{"box1", "box2"} {
+		p[i] = foundBeside(t, quickLimits+config)
+		if err := hub.Join(t, name).Save(p[i].cfg.HubDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// sharePool starts the daemons that do not run, and waits until one of them has so many workers of a pool, and the
+// other none.
+func (p pair) sharePool(pool string, n int) (holder, other *town) {
+	for _, w := range p {
+		if w.up == nil {
+			w.start()
+		}
+	}
+	holder, other = p[0], p[1]
+	await(p[0].T, p.says, func() bool { return len(holder.workers(pool))+len(other.workers(pool)) == n })
+	if len(other.workers(pool)) > 0 {
+		holder, other = other, holder
+	}
+	if len(other.workers(pool)) > 0 {
+		p[0].Errorf("both have started workers: %s", p.says())
+	}
+	return holder, other
+}
+
+func (p pair) says() string {
+	return p[0].plan() + p[0].said.String() + "\n" + p[1].plan() + p[1].said.String()
+}
+
+func (w *town) plan() string { out, _ := w.says("plan"); return out }
+
 // TestAPoolOfTwoHosts: one of two hosts starts the workers for both. None are started before it is known what the other
 // one has; and none in the place of those of a host that is silent.
 func TestAPoolOfTwoHosts(t *testing.T) {
-	hub := hubtest.Start(t, 1)
 	const pool = `[agents]
 every = "1s"
 [pool.dev]
@@ -92,41 +133,77 @@ min = 2
 max = 3
 hosts = "one"
 `
-	towns := map[string]*town{}
-	for _, name := range []string{"box1", "box2"} {
-		towns[name] = foundBeside(t, quickLimits+pool)
-		if err := hub.Join(t, name).Save(towns[name].cfg.HubDir()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a, b := towns["box1"], towns["box2"]
-	plan := func(w *town) string { out, _ := w.says("plan"); return out }
-	says := func() string { return plan(a) + a.said.String() + "\n" + plan(b) + b.said.String() }
+	w := twoHosts(t, pool)
+	a := w[0]
+	says := w.says
 	a.start()
 	await(t, says, func() bool {
-		return strings.Contains(plan(a), "how many of its workers host box2 has: it was never heard")
+		return strings.Contains(a.plan(), "how many of its workers host box2 has: it was never heard")
 	})
 	if n := len(a.workers("dev")); n != 0 {
 		t.Fatalf("it has started %d workers though nobody knows what the other host has", n)
 	}
-	b.start()
 	count := func(w *town) int { return len(w.workers("dev")) }
-	await(t, says, func() bool { return count(a)+count(b) == 2 })
-	holder, other := a, b
-	if count(b) > 0 {
-		holder, other = b, a
-	}
-	if count(other) > 0 {
-		t.Errorf("both have started workers: %s", says())
-	}
+	holder, other := w.sharePool("dev", 2)
 	holder.kill()
-	await(t, says, func() bool { return strings.Contains(plan(other), "2 more may run where nothing is heard") })
+	await(t, says, func() bool { return strings.Contains(other.plan(), "2 more may run where nothing is heard") })
 	if n := count(other); n != 0 {
 		t.Errorf("it has started %d workers in the place of those of a silent host", n)
 	}
 	holder.start()
-	await(t, says, func() bool { return !strings.Contains(plan(other), "where nothing is heard") && count(holder) == 2 })
+	await(t, says, func() bool { return !strings.Contains(other.plan(), "where nothing is heard") && count(holder) == 2 })
 	if n := count(other); n != 0 {
 		t.Errorf("it has started %d workers beside those of a host that is back", n)
+	}
+}
+
+// TestAHostThatIsBack: of a host that was silent for lost_after the workers are replaced. When it is back, a person is
+// asked, or the new ones end, as on_return says, and none before.
+func TestAHostThatIsBack(t *testing.T) {
+	if os.Getenv("CUSTOS_TOWN") == "" {
+		t.Skip("CUSTOS_TOWN=1 has hosts be silent for a minute")
+	}
+	for _, on := range []string{"ask", "stop_new"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			w := twoHosts(t, `[agents]
+every = "1s"
+[pool.dev]
+kind = "claude"
+prompt = "fake reply hello"
+dir = "~/work"
+min = 2
+max = 2
+hosts = "one"
+lost_after = "1m"
+on_return = "`+on+`"
+`)
+			lost, other := w.sharePool("dev", 2)
+			lost.kill()
+			gone := time.Now()
+			await(t, w.says, func() bool { return time.Since(gone) > 50*time.Second }) // each is awaited for a minute
+			await(t, w.says, func() bool { return len(other.workers("dev")) == 2 })
+			if took := time.Since(gone); took < time.Minute {
+				t.Errorf("they were replaced after %s", took)
+			}
+			t.Logf("replaced after %s", time.Since(gone).Round(time.Second))
+			lost.start()
+			if on == "ask" {
+				await(t, w.says, func() bool {
+					out, _ := other.says("alerts")
+					return strings.Contains(out, "pool dev has 4 workers, 2 are the most")
+				})
+				for _, a := range other.workers("dev") {
+					if out, code := other.says("stop", a.Name); code != 0 {
+						t.Errorf("stop: %d: %s", code, out)
+					}
+				}
+				await(t, w.says, func() bool { out, _ := other.says("alerts"); return !strings.Contains(out, "pool dev has") })
+			}
+			await(t, w.says, func() bool { return len(other.workers("dev")) == 0 })
+			if n := len(lost.workers("dev")); n != 2 {
+				t.Errorf("the host that is back has %d workers", n)
+			}
+		})
 	}
 }

@@ -1,6 +1,9 @@
 package fleet
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Hub is what this host shares with others, and how they are. The part is absent where
 // custos.toml names no place where leases are kept, and the host has joined no hub.
@@ -100,6 +103,14 @@ type PoolWorkers struct {
 	Present int    `json:"present"`        // that it has, or is about to start
 	Free    int    `json:"free,omitempty"` // of them, that may take up what waits
 	Why     string `json:"why,omitempty"`  // why it does not know them; "": it does
+	// Limits are the accounts of the pool that are at their limits there.
+	Limits []SpentAccount `json:"limits,omitempty"`
+}
+
+// SpentAccount is an account that is at its limit.
+type SpentAccount struct {
+	Account string    `json:"account"`
+	Until   time.Time `json:"until,omitzero"` // when that is reset; zero: it is not told
 }
 
 // PoolFacts are the workers of a pool on all hosts that are heard, as the host has them that starts workers for all.

@@ -10,6 +10,9 @@ import (
 // mostWorkers is how many of a pool one host may have: more is no number of workers, and they are added up.
 const mostWorkers = 10_000
 
+// mostAccounts is how many accounts a pool may have.
+const mostAccounts = 100
+
 // OfWorkers are the rows that Workers reads.
 func OfWorkers() []string { return []string{rows.Heads, rows.Of(kindHost)} }
 
@@ -25,6 +28,12 @@ func Workers(h rows.Host) (out []fleet.PoolWorkers, why string) {
 	for _, w := range a.Workers {
 		if w.Free < 0 || w.Free > w.Present || w.Present > mostWorkers || slices.ContainsFunc(out, func(x fleet.PoolWorkers) bool { return x.Pool == w.Pool }) {
 			return nil, "what it tells of them is no number of workers"
+		}
+		if len(w.Limits) > mostAccounts {
+			return nil, "what it tells of them is no number of accounts"
+		}
+		for i := range w.Limits {
+			w.Limits[i].Account = fleet.Line(w.Limits[i].Account, 80)
 		}
 		w.Why = fleet.Line(w.Why, 200)
 		out = append(out, w)

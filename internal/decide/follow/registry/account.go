@@ -10,16 +10,28 @@ import (
 // account is the account of workers that are started now; ok is false, and said, where all
 // that the pool may use are at their limits.
 func (s *workers) account(present, want int) (name string, ok bool) {
-	if len(s.pool.Accounts) == 0 {
-		return s.pool.Account, true
+	names, limit := s.pool.Accounts, s.limit
+	if len(names) == 0 { // whether it is at its limit here is asked when a worker is started, by guard gate
+		names, limit = s.accounts(), s.others.limit
 	}
-	name, until, ok := chooseAccount(s.pool.Accounts, s.inUse(), s.limit, s.snap.At)
+	if len(names) == 0 {
+		return "", true
+	}
+	name, until, ok := chooseAccount(names, s.inUse(), limit, s.snap.At)
 	if !ok {
-		held := fleet.HeldMove{Guard: fleet.GuardGate, Held: "all its accounts are at their limits: " + strings.Join(s.pool.Accounts, ", "), Until: until,
-			Hint: "custos resume --account " + s.pool.Accounts[0]}
+		held := fleet.HeldMove{Guard: fleet.GuardGate, Held: "all its accounts are at their limits: " + strings.Join(names, ", ") + s.others.say(), Until: until,
+			Hint: "custos resume --account " + names[0]}
 		s.hold(present, counted(want), held)
 	}
 	return name, ok
+}
+
+// accounts are those that its workers may use.
+func (s *workers) accounts() []string {
+	if len(s.pool.Accounts) == 0 && s.pool.Account != "" {
+		return []string{s.pool.Account}
+	}
+	return s.pool.Accounts
 }
 
 // inUse is the account of the worker that was begun last.
@@ -33,8 +45,21 @@ func (s *workers) inUse() (name string) {
 	return name
 }
 
-// limit is the limit of an account, as all its agents tell, whatever they work at.
+// limit is the limit of an account, as this host or another one knows it.
 func (s *workers) limit(account string) fleet.AccountLimit {
+	here, there := s.limitHere(account), s.others.limit(account)
+	if !there.Limited {
+		return here
+	}
+	there.Told = here.Told && there.Told
+	if here.Limited && there.Until.Before(here.Until) {
+		there.Until = here.Until
+	}
+	return there
+}
+
+// limitHere is the limit of an account, as all its agents tell, whatever they work at.
+func (s *workers) limitHere(account string) fleet.AccountLimit {
 	of, lifted := map[string]string{}, fleet.Instant{}
 	for _, r := range s.past.Registrations {
 		of[r.Name] = r.Account

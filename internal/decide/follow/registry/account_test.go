@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -116,4 +117,73 @@ func TestTheAccountThatIsChosenProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLimitsOfOtherHosts: who starts workers for all hosts uses no account that is at its limit at another one, also
+// where that is silent by now, if it has said until when; and each host tells the others of its own.
+func TestLimitsOfOtherHosts(t *testing.T) {
+	spent := func(silent, until time.Duration, accounts ...string) fleet.Elsewhere {
+		w := fleet.PoolWorkers{Pool: "dev"}
+		for _, a := range accounts {
+			l := fleet.SpentAccount{Account: a}
+			if until != 0 {
+				l.Until = newYard(0, 0).at().Wall.Add(until)
+			}
+			w.Limits = append(w.Limits, l)
+		}
+		return fleet.Elsewhere{Host: "box2", Silent: fleet.Known(fleet.Duration(silent)), Workers: []fleet.PoolWorkers{w}}
+	}
+	for name, c := range map[string]struct {
+		accounts []string
+		account  string
+		box2     fleet.Elsewhere
+		want     string
+		held     string
+	}{
+		"none":                        {[]string{"work", "own"}, "", spent(0, 0), "work", ""},
+		"the first":                   {[]string{"work", "own"}, "", spent(0, time.Hour, "work"), "own", ""},
+		"both":                        {[]string{"work", "own"}, "", spent(0, time.Hour, "work", "own"), "", "all its accounts are at their limits: work, own, as host box2 says until 09:00"},
+		"it was reset":                {[]string{"work", "own"}, "", spent(0, -time.Hour-time.Second, "work"), "work", ""},
+		"it is not told until when":   {[]string{"work"}, "", spent(0, 0, "work"), "", "all its accounts are at their limits: work, as host box2 says"},
+		"silent, not told until when": {[]string{"work"}, "", spent(time.Minute, 0, "work"), "work", ""},
+		"silent":                      {[]string{"work"}, "", spent(time.Minute, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says until 09:00"},
+		"silent and given up":         {[]string{"work"}, "", spent(time.Hour, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says until 09:00"},
+		"the only one":                {nil, "work", spent(0, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says until 09:00"},
+		"the only one, another's":     {nil, "work", spent(0, time.Hour, "own"), "work", ""},
+		"of no account, another's is": {nil, "", spent(0, time.Hour, "work"), "-", ""},
+	} {
+		y := newYard(1, 2)
+		y.pool.Hosts, y.pool.LostAfter, y.pool.Accounts, y.pool.Account = fleet.HostsOne, fleet.Duration(time.Hour), c.accounts, c.account
+		y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1", Elsewhere: []fleet.Elsewhere{c.box2},
+			Told: []fleet.PoolWorkers{{Pool: "dev", Present: 1}}, Leases: []fleet.Lease{{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}}}}
+		out, got := y.look(), ""
+		for _, o := range out.Given {
+			got = cmp.Or(o.Spawn.Account, "-")
+		}
+		held := ""
+		for _, h := range out.Held {
+			if held = h.Held; !h.Until.IsZero() {
+				held += " until " + h.Until.Wall.Format("15:04")
+			}
+		}
+		if got != c.want || held != c.held {
+			t.Errorf("%s: it starts one of %q, want %q, and says %q, want %q", name, got, c.want, held, c.held)
+		}
+	}
+	y := newYard(1, 2)
+	y.pool.Hosts, y.pool.Accounts = fleet.HostsOne, []string{"work", "own"}
+	y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}}}}
+	y.pass()
+	y.carryOut()
+	a := y.agents[y.regs[0].Name]
+	a.State, a.RateLimitedAt, a.RateLimitedUntil = fleet.StateRateLimited, y.at(), y.at().Add(time.Hour)
+	y.agents[a.Name] = a
+	told := y.look().Workers
+	if len(told) != 1 || !slices.Equal(told[0].Limits, []fleet.SpentAccount{{Account: "work", Until: y.at().Wall.Add(time.Hour)}}) {
+		t.Errorf("it tells %+v", told)
+	}
+	y.now += time.Hour
+	if told := y.look().Workers; len(told) != 1 || told[0].Limits != nil {
+		t.Errorf("when it is reset it tells %+v", told)
+	}
 }

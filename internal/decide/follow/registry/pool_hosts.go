@@ -77,6 +77,7 @@ type others struct {
 	who           []string      // which these are
 	until         fleet.Instant // when the first of them is given up; zero: never
 	why           string        // why it is not known how many there are; "": it is
+	limits        []met         // that they tell of
 }
 
 func (s *workers) elsewhere() (o others) {
@@ -85,6 +86,7 @@ func (s *workers) elsewhere() (o others) {
 		return o
 	}
 	for _, e := range hub.Value.Elsewhere {
+		o.meet(e, pools.Of(e, s.pool.Name).Limits, s.snap.At)
 		silent, known := e.Silent.Get()
 		left := s.pool.LostAfter - silent
 		if known && s.pool.LostAfter > 0 && left <= 0 {
@@ -153,6 +155,7 @@ func (s *workers) tell() {
 	}
 	w := s.here()
 	w.Present += s.begins
+	w.Limits = s.spent()
 	switch {
 	case s.past.Amnesia:
 		w = fleet.PoolWorkers{Pool: s.pool.Name, Why: "what it knew is lost until a person confirms it"}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func (s *sites) look(i int) {
 			e.Why = "it was never heard"
 		}
 		me.hub.Value.Elsewhere = []fleet.Elsewhere{e}
-		if slices.Equal(me.told, me.set) {
+		if reflect.DeepEqual(me.told, me.set) {
 			me.hub.Value.Told = me.told
 		}
 	}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -211,7 +212,7 @@ func TestWhatIsToldOfWorkers(t *testing.T) {
 	told := func(what string, want fleet.PoolWorkers) {
 		t.Helper()
 		want.Pool = "dev"
-		if out := y.look(); len(out.Workers) != 1 || out.Workers[0] != want {
+		if out := y.look(); len(out.Workers) != 1 || !reflect.DeepEqual(out.Workers[0], want) {
 			t.Errorf("%s: it tells %+v, want %+v", what, out.Workers, want)
 		}
 	}
