@@ -34,8 +34,8 @@ func onAllHosts(past fleet.Past, snap fleet.Snapshot, pool string) (fleet.Leaf[i
 		switch silent, known := e.Silent.Get(); {
 		case known && silent > 0:
 			continue
-		case w.Why != "":
-			return fleet.Unknown[int](cmp.Or(e.Host, "other hosts") + ": " + w.Why), ""
+		case w.Why != "" || !known:
+			return fleet.Unknown[int](cmp.Or(e.Host, "other hosts") + ": " + cmp.Or(w.Why, "it is not known whether it is heard")), ""
 		case w.Present > 0:
 			n += w.Present
 			where = append(where, fmt.Sprint(e.Host, " ", w.Present))

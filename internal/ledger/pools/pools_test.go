@@ -23,13 +23,14 @@ func TestAll(t *testing.T) {
 		present   fleet.Leaf[int]
 		where     string
 	}{
-		"alone":       {nil, fleet.StatusOK, fleet.Known(1), "box1 1"},
-		"two more":    {[]fleet.Elsewhere{host("box2", 0, 2), host("box3", 0, 3)}, fleet.StatusOK, fleet.Known(6), "box1 1, box2 2, box3 3"},
-		"one silent":  {[]fleet.Elsewhere{host("box2", time.Second, 2), host("box3", 0, 3)}, fleet.StatusOK, fleet.Known(4), "box1 1, box3 3"},
-		"never heard": {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(time.Hour)), Why: "it was never heard"}}, fleet.StatusOK, fleet.Known(1), "box1 1"},
-		"lost":        {[]fleet.Elsewhere{lost}, fleet.StatusOK, fleet.Unknown[int]("box3: what it knew is lost"), ""},
-		"not told":    {[]fleet.Elsewhere{{Silent: fleet.Unknown[fleet.Duration]("cut"), Why: "cut"}}, fleet.StatusOK, fleet.Unknown[int]("other hosts: cut"), ""},
-		"not seen":    {nil, fleet.StatusStale, fleet.Unknown[int]("agents is stale"), ""},
+		"alone":         {nil, fleet.StatusOK, fleet.Known(1), "box1 1"},
+		"two more":      {[]fleet.Elsewhere{host("box2", 0, 2), host("box3", 0, 3)}, fleet.StatusOK, fleet.Known(6), "box1 1, box2 2, box3 3"},
+		"one silent":    {[]fleet.Elsewhere{host("box2", time.Second, 2), host("box3", 0, 3)}, fleet.StatusOK, fleet.Known(4), "box1 1, box3 3"},
+		"never heard":   {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(time.Hour)), Why: "it was never heard"}}, fleet.StatusOK, fleet.Known(1), "box1 1"},
+		"lost":          {[]fleet.Elsewhere{lost}, fleet.StatusOK, fleet.Unknown[int]("box3: what it knew is lost"), ""},
+		"silent or not": {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Unknown[fleet.Duration]("x")}}, fleet.StatusOK, fleet.Unknown[int]("box2: it is not known whether it is heard"), ""},
+		"not told":      {[]fleet.Elsewhere{{Silent: fleet.Unknown[fleet.Duration]("cut"), Why: "cut"}}, fleet.StatusOK, fleet.Unknown[int]("other hosts: cut"), ""},
+		"not seen":      {nil, fleet.StatusStale, fleet.Unknown[int]("agents is stale"), ""},
 	} {
 		snap := fleet.Snapshot{Agents: fleet.Part[[]fleet.Agent]{Sight: fleet.Sight{Status: c.agents}, Value: agents},
 			Hub: fleet.Part[fleet.Hub]{Sight: ok, Value: fleet.Hub{Host: "box1", Elsewhere: c.elsewhere, Leases: []fleet.Lease{{Key: "pool/dev", Mine: true}}}}}

@@ -44,11 +44,11 @@ func (o *others) limit(account string) fleet.AccountLimit {
 	return l
 }
 
-// say names the hosts that tell of limits.
-func (o *others) say() string {
+// say names the hosts that tell of limits of some accounts.
+func (o *others) say(accounts []string) string {
 	var hosts []string
 	for _, m := range o.limits {
-		if !slices.Contains(hosts, m.host) {
+		if slices.Contains(accounts, m.account) && !slices.Contains(hosts, m.host) {
 			hosts = append(hosts, m.host)
 		}
 	}

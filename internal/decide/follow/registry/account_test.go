@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,7 @@ func TestLimitsOfOtherHosts(t *testing.T) {
 		"silent and given up":         {[]string{"work"}, "", spent(time.Hour, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says until 09:00"},
 		"the only one":                {nil, "work", spent(0, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says until 09:00"},
 		"the only one, another's":     {nil, "work", spent(0, time.Hour, "own"), "work", ""},
+		"both here and there":         {[]string{"work"}, "", spent(0, time.Hour, "own", "work"), "", "all its accounts are at their limits: work, as host box2 says until 09:00"},
 		"of no account, another's is": {nil, "", spent(0, time.Hour, "work"), "-", ""},
 	} {
 		y := newYard(1, 2)
@@ -185,5 +187,15 @@ func TestLimitsOfOtherHosts(t *testing.T) {
 	y.now += time.Hour
 	if told := y.look().Workers; len(told) != 1 || told[0].Limits != nil {
 		t.Errorf("when it is reset it tells %+v", told)
+	}
+}
+
+// TestWhoTellsOfALimit: only who tells of an account that the pool would use is named.
+func TestWhoTellsOfALimit(t *testing.T) {
+	o := others{limits: []met{{host: "box2", account: "work"}, {host: "box3", account: "own"}, {host: "box2", account: "own"}}}
+	for names, want := range map[string]string{"work": ", as host box2 says", "own": ", as hosts box3, box2 say", "work own": ", as hosts box2, box3 say", "third": ""} {
+		if got := o.say(strings.Fields(names)); got != want {
+			t.Errorf("%s: %q, want %q", names, got, want)
+		}
 	}
 }
