@@ -74,7 +74,11 @@ func writeHub(p *page, v api.Hub) {
 		p.text(0, "This host shares nothing with others. A hub is made by custos hub init, and joined by custos join.")
 		return
 	case v.Why != "":
-		p.text(0, "This is host "+flat(v.Host)+". What it shares is not acted on now: "+flat(v.Why)+".")
+		who := "This host has joined a hub"
+		if v.Host != "" {
+			who = "This is host " + flat(v.Host)
+		}
+		p.text(0, who+". What it shares is not acted on now: "+flat(v.Why)+".")
 	default:
 		p.text(0, "This is host "+flat(v.Host)+". People at other hosts may "+map[string]string{"act": "look and order here.", "ask": "look here, and order what a person here then approves of (custos orders).", "view": "look here, and order nothing."}[v.Remote])
 	}

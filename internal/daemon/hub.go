@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
 	"slices"
 
 	"custos/internal/api"
@@ -94,7 +95,7 @@ func (s *system) lapsed(f fleet.Fence, fresh bool) string {
 // hubStatus is how this host stands with others.
 func (s *system) hubStatus(ctx context.Context) api.Hub {
 	if s.member == nil {
-		return view.Hub("", fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusAbsent}}, nil, "")
+		return view.Hub("", s.noPart(), nil, "")
 	}
 	h, _ := catalog.ReadHub(s.cfg) // it was read before
 	out := view.Hub(s.member.Host(), s.member.Seen(s.world.Now()), s.member.Names(), string(h.Remote))
@@ -102,6 +103,16 @@ func (s *system) hubStatus(ctx context.Context) api.Hub {
 		out.Offers = s.offers(&p)
 	}
 	return out
+}
+
+// noPart is how a host stands with others whose daemon takes part in nothing: it shares nothing, or has joined a hub
+// since it began, and begins anew in a moment.
+func (s *system) noPart() (p fleet.Part[fleet.Hub]) {
+	p.Status = fleet.StatusAbsent
+	if _, err := os.Stat(s.cfg.HubDir()); err == nil {
+		p.Blind("its daemon takes part in a moment")
+	}
+	return p
 }
 
 // toldToHosts is what this host shows of itself to the others of its hub.

@@ -260,6 +260,27 @@ func TestAHostThatJoins(t *testing.T) {
 	}
 }
 
+// TestAHostThatHasJustJoined: until its daemon takes part, some seconds later, it is not said that it shares nothing.
+func TestAHostThatHasJustJoined(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	w := foundBeside(t, "")
+	w.start()
+	if said, code := w.says("hub", "status"); code != 0 || !strings.Contains(said, "This host shares nothing with others") {
+		t.Fatalf("%d: %s", code, said)
+	}
+	if err := hub.Join(t, "box1").Save(w.cfg.HubDir()); err != nil {
+		t.Fatal(err)
+	}
+	said, code := w.says("hub", "status")
+	if code != 3 || !strings.Contains(said, "This host has joined a hub. What it shares is not acted on now: its daemon takes part in a moment") {
+		t.Errorf("%d: %s", code, said)
+	}
+	await(t, func() string { return said + w.said.String() }, func() bool {
+		said, code = w.says("hub", "status")
+		return code == 0 && strings.Contains(said, "This is host box1")
+	})
+}
+
 // hostOf is a host of a hub that runs.
 func hostOf(t *testing.T, hub *hubtest.Cluster, name, more string) *town {
 	t.Helper()
