@@ -222,6 +222,7 @@ func (k *Keeper) Saw(now fleet.Instant, l Lease) {
 		s.lease, s.due = Lease{}, fleet.Instant{} // ours was taken from us, whoever did that
 	}
 	k.heard(s, l)
+	s.why = "" // it is there, and is not asked while another one renews its lease
 	if s.lease.Key != "" {
 		return
 	}

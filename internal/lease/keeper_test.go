@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -169,5 +170,20 @@ func TestAllAreRenewedTogether(t *testing.T) {
 		if n < 14 || n > 21 {
 			t.Errorf("%s was renewed %d times in a minute", key, n)
 		}
+	}
+}
+
+// TestAnErrorThatIsOver: why a store did not answer is told until it tells of that key again, though it is not asked then,
+// as another one holds it.
+func TestAnErrorThatIsOver(t *testing.T) {
+	k := NewKeeper(Holder{"a", "1"}, 15*time.Second)
+	k.Want(at(0), "k")
+	k.Answer(at(0), k.Steps(at(0))[0], Lease{}, errors.New("outbound buffer limit exceeded"))
+	if s := k.At(at(0), "k"); s.Why == "" {
+		t.Errorf("it stands %+v", s)
+	}
+	k.Saw(at(1), Lease{Key: "k", Holder: Holder{"b", "1"}, Epoch: 7, Token: 7})
+	if s := k.At(at(1), "k"); s.Holder != "b" || s.Why != "" {
+		t.Errorf("it stands %+v", s)
 	}
 }

@@ -72,8 +72,22 @@ func poolLines(s fleet.Pool, p *fleet.Pass) []string {
 	lines := []string{strings.TrimSuffix(fmt.Sprintf("Pool %s: %d to %d workers of role %s; %s %d: %s", s.Name, s.Min, s.Max, s.Role, it, len(names), strings.Join(names, ", ")), ": ")}
 	for _, e := range p.Snapshot.Hub.Value.Elsewhere {
 		if w := fleet.Find(e.Workers, func(w *fleet.PoolWorkers) bool { return w.Pool == s.Name }); w != nil && e.Why == "" && w.Why == "" {
-			lines = append(lines, fmt.Sprintf("Host %s has, or is about to start, %d.", e.Host, w.Present))
+			lines = append(lines, elsewhereLine(e, w.Present, s.LostAfter))
 		}
 	}
 	return lines
+}
+
+// elsewhereLine says how many workers of a pool another host has, or had when it was heard last.
+func elsewhereLine(e fleet.Elsewhere, n int, lost fleet.Duration) string {
+	silent, known := e.Silent.Get()
+	switch {
+	case !known:
+		return fmt.Sprintf("Host %s had, or was about to start, %d; whether it is there is not known: %s.", e.Host, n, fleet.Line(e.Silent.Why(), 200))
+	case silent == 0:
+		return fmt.Sprintf("Host %s has, or is about to start, %d.", e.Host, n)
+	case lost > 0 && silent >= lost:
+		return fmt.Sprintf("Host %s had, or was about to start, %d; it has told nothing for %s, and they are given up.", e.Host, n, silent)
+	}
+	return fmt.Sprintf("Host %s had, or was about to start, %d, which count on; it has told nothing for %s.", e.Host, n, silent)
 }

@@ -183,7 +183,8 @@ func TestWhatIsNotKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := rows.Host{Name: "b", Run: "r", Said: start, Age: time.Second, Rows: all}
-	silent, doubled, mute, sees := live, live, live, live
+	silent, doubled, mute, sees, late := live, live, live, live, live
+	late.Age = 96 * time.Second
 	silent.Silent, silent.Age, doubled.Doubled, mute.Rows, sees.Rows = true, time.Minute, true, nil, blind
 	for name, c := range map[string]struct {
 		s            rows.Snapshot
@@ -192,6 +193,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 	}{
 		"heard":          {rows.Snapshot{Hosts: []rows.Host{live}, Whole: true}, "ok", "", "idle"},
 		"silent":         {rows.Snapshot{Hosts: []rows.Host{silent}, Whole: true}, "unknown", "host b is silent for 1m0s, its agents are unknown: it tells nothing any more", "unknown"},
+		"late":           {rows.Snapshot{Hosts: []rows.Host{late}, Whole: true}, "unknown", "host b is silent for 1m36s, its agents are unknown: it tells nothing any more", "unknown"},
 		"doubled":        {rows.Snapshot{Hosts: []rows.Host{doubled}, Whole: true}, "unknown", "two daemons tell under its name", "unknown"},
 		"never heard":    {rows.Snapshot{Whole: true}, "unknown", "was never heard", ""},
 		"told nothing":   {rows.Snapshot{Hosts: []rows.Host{mute}, Whole: true}, "unknown", "it has told nothing of itself yet", ""},

@@ -182,6 +182,8 @@ func peer(h rows.Host) fleet.Peer {
 		p.Silent = fleet.Unknown[fleet.Duration]("it was never heard")
 	case h.Silent:
 		p.Silent = fleet.Known(fleet.Duration(h.Missed.Truncate(time.Second)))
+	case !h.Heard:
+		p.Silent = fleet.Unknown[fleet.Duration]("it was not heard yet, since it is listened to")
 	}
 	return p
 }

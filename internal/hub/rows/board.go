@@ -208,7 +208,7 @@ func (b *Board) hasChanged() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range b.hosts {
-		if is := [2]bool{h.isSilent(now, b.again), h.isDoubled(now)}; is != h.was {
+		if is := [3]bool{h.isSilent(now, b.again), h.isDoubled(now), h.isHeard(now, b.again)}; is != h.was {
 			h.was, b.dirty = is, true
 		}
 	}

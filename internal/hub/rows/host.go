@@ -17,6 +17,9 @@ type Host struct {
 	Cut    []byte            // which rows are not told, a Cut as JSON; nil: all are told
 	// Silent: no head has come for 15 s, or none at all.
 	Silent bool
+	// Heard: a head has come since it is listened to, within 15 s. Of one that is neither heard nor silent it is not known
+	// yet: what the hub has of it may be of a host that is gone.
+	Heard bool
 	// Doubled: two daemons tell under this name at once, as of a machine that was cloned.
 	Doubled bool
 	// Odd is how many heads and rows came that are none, or are more than a host may have; they were set aside.
@@ -36,7 +39,7 @@ type hostState struct {
 	twice  time.Duration // when it was last seen that there are two
 	isTwo  bool          // and whether it ever was
 	odd    int
-	was    [2]bool // silent and doubled, as was said last
+	was    [3]bool // silent, doubled and heard, as was said last
 }
 
 func newHost() *hostState {
@@ -120,12 +123,20 @@ func (h *hostState) isSilent(now, since time.Duration) bool {
 	return !h.hasRun || now-max(h.heard, since) >= silent
 }
 
+// isHeard says whether a head has come lately, and since which the hub tells.
+func (h *hostState) isHeard(now, since time.Duration) bool {
+	return h.hasRun && h.heard > since && now-h.heard < silent
+}
+
+// IsLate says whether the newest head of a host is three heads late, by the hub's clock, whether or not the hub was there all the time.
+func (h Host) IsLate() bool { return h.Age >= silent }
+
 func (h *hostState) isDoubled(now time.Duration) bool { return h.isTwo && now-h.twice < silent }
 
 // value is what is known now.
 func (h *hostState) value(name string, now, since time.Duration) Host {
 	h.lent = true
-	out := Host{Name: name, Rows: h.rows, Cut: h.cut, Silent: h.isSilent(now, since), Doubled: h.isDoubled(now), Odd: h.odd}
+	out := Host{Name: name, Rows: h.rows, Cut: h.cut, Silent: h.isSilent(now, since), Doubled: h.isDoubled(now), Heard: h.isHeard(now, since), Odd: h.odd}
 	if h.hasRun {
 		out.Run, out.Said, out.Age = h.head.Run, h.head.At, max(0, now-h.heard)
 		out.Missed = max(0, now-max(h.heard, since))

@@ -167,6 +167,50 @@ func TestAHubThatTellsNothing(t *testing.T) {
 	is(false, "gone")
 }
 
+// TestWhoIsHeard: what the hub has of a host when it is listened to first says nothing of whether that is there now: it is
+// heard when it tells, and silent when it does not.
+func TestWhoIsHeard(t *testing.T) {
+	now := time.Hour
+	b, err := NewBoard(nil, BoardOptions{Own: "me", Now: func() time.Duration { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := func(ago time.Duration) *hostState {
+		h := newHost()
+		h.beats([]byte(`{"v":1,"run":"r","seq":1}`), now-ago)
+		return h
+	}
+	b.replace(map[string]*hostState{"here": old(time.Second), "gone": old(2 * time.Second), "long": old(time.Minute)})
+	is := func(heard, silent, late string) {
+		t.Helper()
+		b.mu.Lock()
+		b.hears("me", now)
+		b.mu.Unlock()
+		var got [3]string
+		for _, h := range b.Snapshot().Hosts {
+			for i, is := range []bool{h.Heard, h.Silent, h.IsLate()} {
+				if is {
+					got[i] += h.Name + " "
+				}
+			}
+		}
+		if want := [3]string{heard, silent, late}; got != want {
+			t.Errorf("at %s: heard, silent and late are %q; want %q", now, got, want)
+		}
+	}
+	is("", "", "long ")
+	b.hasChanged()
+	now += 5 * time.Second
+	b.hosts["here"].beats([]byte(`{"v":1,"run":"r","seq":2}`), now)
+	is("here ", "", "long ")
+	if !b.hasChanged() {
+		t.Error("that a host is heard is no change")
+	}
+	now += 10 * time.Second
+	b.hosts["here"].beats([]byte(`{"v":1,"run":"r","seq":3}`), now)
+	is("here ", "gone long ", "gone long ")
+}
+
 // TestAHostThatTellsTooManyBytes: what is beyond them is told of by its count, and nobody keeps more.
 func TestAHostThatTellsTooManyBytes(t *testing.T) {
 	all := map[string][]byte{}

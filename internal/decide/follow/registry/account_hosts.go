@@ -44,7 +44,7 @@ func (o *others) limit(account string) fleet.AccountLimit {
 	return l
 }
 
-// say names the hosts that tell of limits of some accounts.
+// say names the hosts that tell of limits of some accounts, and what a person does about it there; "": none does.
 func (o *others) say(accounts []string) string {
 	var hosts []string
 	for _, m := range o.limits {
@@ -52,13 +52,15 @@ func (o *others) say(accounts []string) string {
 			hosts = append(hosts, m.host)
 		}
 	}
+	who := "host " + strings.Join(hosts, ", ") + " says"
 	switch len(hosts) {
 	case 0:
 		return ""
 	case 1:
-		return ", as host " + hosts[0] + " says"
+	default:
+		who = "hosts " + strings.Join(hosts, ", ") + " say"
 	}
-	return ", as hosts " + strings.Join(hosts, ", ") + " say"
+	return ", as " + who + ": custos resume --account " + accounts[0] + " there ends that"
 }
 
 // spent are the accounts of the pool that are at their limits here.

@@ -253,6 +253,9 @@ func (s *workers) start(present, want int) {
 	}
 	for n, k := want-present, 1; n > 0 && k <= 1000; k++ {
 		name := fmt.Sprintf("%s-%s%s-%d", s.pool.Name, s.hostPart(), s.stamp(), k)
+		if s.wasOfAnotherLease(poolOrder + name) {
+			continue
+		}
 		if s.isTried(poolOrder+name, present, want) {
 			n--
 			continue

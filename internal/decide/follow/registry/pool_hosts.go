@@ -69,11 +69,19 @@ func (s *workers) cannot() string {
 	return ""
 }
 
+// wasOfAnotherLease says whether an order was refused as the lease by which it was given had passed on, which is no reason
+// to wait for who holds a later one.
+func (s *workers) wasOfAnotherLease(id string) bool {
+	return slices.ContainsFunc(s.past.Tried, func(o fleet.Order) bool {
+		return o.ID == id && o.Guard == fleet.GuardLease && o.Fence != nil && o.Fence.Epoch != s.lease().Epoch
+	})
+}
+
 // others are the workers of other hosts, for a host that starts them for all. Those of a host that has been silent for
 // the pool's LostAfter are given up.
 type others struct {
 	present, free int
-	silent        int           // of present: of hosts that are silent
+	silent        int           // of present: of hosts that are silent, or of which it is not known
 	who           []string      // which these are
 	until         fleet.Instant // when the first of them is given up; zero: never
 	why           string        // why it is not known how many there are; "": it is
@@ -112,7 +120,11 @@ func (o *others) add(e fleet.Elsewhere, pool string) {
 		return
 	}
 	o.present += w.Present
-	if silent, known := e.Silent.Get(); !known || silent > 0 {
+	silent, known := e.Silent.Get()
+	if !known && w.Present > 0 {
+		o.why = cmp.Or(o.why, fmt.Sprintf("it is not known whether host %s, which has %s of it, is there: %s", e.Host, counted(w.Present), e.Silent.Why()))
+	}
+	if !known || silent > 0 {
 		o.silent += w.Present
 		if w.Present > 0 {
 			o.who = append(o.who, e.Host)

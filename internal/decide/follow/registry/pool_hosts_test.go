@@ -116,7 +116,7 @@ func TestTwoHostsHaveNoMoreThanTheMost(t *testing.T) {
 
 // TestTheLeastIsHeard: workers of a silent host are none of the least that a pool has: they may be gone.
 func TestTheLeastIsHeard(t *testing.T) {
-	for silent, want := range map[time.Duration]int{0: 1, time.Minute: 0} {
+	for silent, want := range map[fleet.Leaf[fleet.Duration]]int{fleet.Known(fleet.Duration(0)): 1, fleet.Known(fleet.Duration(time.Minute)): 0, fleet.Unknown[fleet.Duration]("not yet"): 0} {
 		y := newYard(2, 4)
 		y.pass()
 		y.carryOut()
@@ -126,10 +126,10 @@ func TestTheLeastIsHeard(t *testing.T) {
 		}
 		y.pool.Hosts = fleet.HostsOne
 		y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1",
-			Elsewhere: []fleet.Elsewhere{{Host: "box2", Silent: fleet.Known(fleet.Duration(silent)), Workers: []fleet.PoolWorkers{{Pool: "dev", Present: 2}}}},
+			Elsewhere: []fleet.Elsewhere{{Host: "box2", Silent: silent, Workers: []fleet.PoolWorkers{{Pool: "dev", Present: 2}}}},
 			Leases:    []fleet.Lease{{Key: "pool/dev", Mine: true, Left: fleet.Duration(fleet.LeaseTime)}}}}
 		if got := y.look().Given; len(got) != want {
-			t.Errorf("while the other host is silent for %s it ends %d, want %d: %+v", silent, len(got), want, got)
+			t.Errorf("while the other host is silent for %+v it ends %d, want %d: %+v", silent, len(got), want, got)
 		}
 	}
 }

@@ -144,6 +144,35 @@ func TestAHostThatCannotStartThem(t *testing.T) {
 	}
 }
 
+// TestALeaseThatCameBack: what was refused as another host held the lease is ordered again at once, by another name, by
+// who holds it again; what came to nothing under this very lease waits.
+func TestALeaseThatCameBack(t *testing.T) {
+	y := newYard(1, 2)
+	y.pool.Hosts = fleet.HostsOne
+	y.hub = fleet.Part[fleet.Hub]{Sight: fleet.Sight{Status: fleet.StatusOK}, Value: fleet.Hub{Host: "box1", Leases: []fleet.Lease{{Key: "pool/dev", Mine: true, Epoch: 7, Left: fleet.Duration(fleet.LeaseTime)}}}}
+	out := y.look()
+	if len(out.Given) != 1 {
+		t.Fatalf("it orders %+v", out.Given)
+	}
+	refused := out.Given[0]
+	refused.State, refused.Guard, refused.Why = fleet.OrderRefused, fleet.GuardLease, "host box2 holds its lease by now"
+	y.tried = []fleet.Order{refused}
+	if out := y.look(); len(out.Given) != 0 || len(out.Held) != 1 || out.Held[0].Guard != fleet.GuardCooldown {
+		t.Errorf("under the same lease it orders %+v, and holds back %+v", out.Given, out.Held)
+	}
+	y.hub.Value.Leases[0].Epoch = 9
+	failed := refused
+	failed.Guard, failed.Why = "", "there is no claude"
+	y.tried = []fleet.Order{failed}
+	if out := y.look(); len(out.Given) != 0 {
+		t.Errorf("what failed here is tried again at once: %+v", out.Given)
+	}
+	y.tried = []fleet.Order{refused}
+	if out := y.look(); len(out.Given) != 1 || out.Given[0].Agent == refused.Agent || out.Given[0].Fence.Epoch != 9 {
+		t.Errorf("under a later lease it orders %+v, and holds back %+v", out.Given, out.Held)
+	}
+}
+
 // TestWorkersOfOtherHosts: who starts the workers for all hosts counts those of the others, whether they are heard or
 // not, until their host is given up; where that is not known it starts none.
 func TestWorkersOfOtherHosts(t *testing.T) {
@@ -172,6 +201,8 @@ func TestWorkersOfOtherHosts(t *testing.T) {
 		"silent, and an issue waits":     {[]fleet.Elsewhere{has(time.Minute, 2, 2)}, 1, 0, true, 1, "2 more may run"},
 		"silent, not for long enough":    {[]fleet.Elsewhere{has(time.Minute, 2, 0)}, 0, 10 * time.Minute, true, 0, "2 more may run"},
 		"silent, given up":               {[]fleet.Elsewhere{has(10*time.Minute, 2, 0)}, 0, 10 * time.Minute, true, 2, ""},
+		"not heard yet":                  {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Unknown[fleet.Duration]("not yet"), Workers: []fleet.PoolWorkers{{Pool: "dev", Present: 1, Free: 1}}}}, 3, 0, true, 0, "whether host box2, which has 1 worker of it, is there: not yet"},
+		"not heard yet, it has none":     {[]fleet.Elsewhere{{Host: "box2", Silent: fleet.Unknown[fleet.Duration]("not yet"), Workers: []fleet.PoolWorkers{{Pool: "dev"}}}}, 0, 0, true, 2, ""},
 		"never heard":                    {[]fleet.Elsewhere{never}, 0, 0, true, 0, "it is not known how many of its workers host box2 has: it was never heard"},
 		"never heard, given up":          {[]fleet.Elsewhere{never}, 0, time.Hour, true, 2, ""},
 		"not told":                       {[]fleet.Elsewhere{{Silent: fleet.Unknown[fleet.Duration]("cut"), Why: "cut"}}, 0, time.Second, true, 0, "other hosts have: cut"},
