@@ -157,13 +157,37 @@ hosts = "one"
 	}
 }
 
+// isGoneAgain has a host be gone that was back, and the one that starts workers begin anew just then, which may end workers
+// that have had nothing to do for a minute by now: not for those of a host that is gone.
+func (p pair) isGoneAgain(lost, other *town) {
+	t := lost.T
+	await(t, p.says, func() bool { return len(lost.workers("dev")) == 2 })
+	begun := time.Now()
+	await(t, p.says, func() bool { return time.Since(begun) > 50*time.Second })
+	await(t, p.says, func() bool { return time.Since(begun) > 70*time.Second })
+	lost.kill()
+	file := filepath.Join(other.dir, "custos.toml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, []byte("idle = \"1m\"\n")...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, p.says, func() bool { return strings.Contains(other.said.String(), "begins anew") })
+	await(t, p.says, func() bool { out, _ := other.says("why", "pool/dev"); return strings.Contains(out, "which count on") })
+	if n := len(other.workers("dev")); n != 2 {
+		t.Errorf("it has %d workers of its own: %s", n, p.says())
+	}
+}
+
 // TestAHostThatIsBack: of a host that was silent for lost_after the workers are replaced. When it is back, a person is
 // asked, or the new ones end, as on_return says, and none before.
 func TestAHostThatIsBack(t *testing.T) {
 	if os.Getenv("CUSTOS_TOWN") == "" {
 		t.Skip("CUSTOS_TOWN=1 has hosts be silent for a minute")
 	}
-	for _, on := range []string{"ask", "stop_new"} {
+	for _, on := range []string{"ask", "stop_new", "keep"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
 			w := twoHosts(t, `[agents]
@@ -188,6 +212,10 @@ on_return = "`+on+`"
 			}
 			t.Logf("replaced after %s", time.Since(gone).Round(time.Second))
 			lost.start()
+			if on == "keep" {
+				w.isGoneAgain(lost, other)
+				return
+			}
 			if on == "ask" {
 				await(t, w.says, func() bool {
 					out, _ := other.says("alerts")
