@@ -209,6 +209,8 @@ func TestWhoIsHeard(t *testing.T) {
 	now += 10 * time.Second
 	b.hosts["here"].beats([]byte(`{"v":1,"run":"r","seq":3}`), now)
 	is("here ", "gone long ", "gone long ")
+	now += 15 * time.Second
+	is("", "gone here long ", "gone here long ")
 }
 
 // TestAHostThatTellsTooManyBytes: what is beyond them is told of by its count, and nobody keeps more.
