@@ -196,6 +196,7 @@ func (h *gathering) hear(e fleet.HookEvent) {
 	case fleet.HookRest:
 		h.rest(e)
 	case fleet.HookFailure:
+		e.Until = h.resets(e)
 		h.over()
 		h.fail(e)
 	case fleet.HookSessionStart, fleet.HookSessionEnd:
@@ -395,6 +396,20 @@ func (h *gathering) rest(e fleet.HookEvent) {
 	h.say(e, fleet.StateIdle, "its hooks say that its prompt is free")
 }
 
+// resets is when the limit that ended a turn is reset: by what says so, or by what was told before, of this turn or for
+// all. That a turn has ended at a limit is told more than once, and not each time until when.
+func (h *gathering) resets(e fleet.HookEvent) fleet.Instant {
+	switch {
+	case !e.Until.IsZero():
+		return capped(e)
+	case !h.told.Until.IsZero() && e.At.Before(h.told.Until):
+		return h.told.Until
+	case e.At.Before(h.limit):
+		return h.limit
+	}
+	return fleet.Instant{}
+}
+
 // fail reads the error that ended a turn, by the names that ParseHook gives
 // them. Credit that ran out is a lost login: a person has to do something about
 // the account.
@@ -403,10 +418,7 @@ func (h *gathering) fail(e fleet.HookEvent) {
 	h.told.Failure = failureWord(name)
 	switch {
 	case strings.HasPrefix(e.Text, "rate_limit"):
-		h.told.Until, h.told.Limited = capped(e), e.At
-		if e.Until.IsZero() && e.At.Before(h.limit) {
-			h.told.Until = h.limit
-		}
+		h.told.Until, h.told.Limited = e.Until, e.At
 		h.say(e, fleet.StateRateLimited, h.by+" that a rate limit ended its turn")
 	case strings.HasPrefix(e.Text, "authentication"), strings.HasPrefix(e.Text, "billing"):
 		h.say(e, fleet.StateAuthLost, h.by+" that its turn was refused: "+name)

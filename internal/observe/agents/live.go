@@ -56,7 +56,7 @@ func (l *look) live(r run) fleet.Agent {
 		a.Answered = sig.Written.Answered
 	}
 	if v.State == fleet.StateRateLimited {
-		a.RateLimitedUntil, a.RateLimitedAt = limitOf(told, sig.Written)
+		a.RateLimitedUntil, a.RateLimitedAt = limitOf(l.withReset(told, r.reg), sig.Written)
 	}
 	a.Denied = told.Denied
 	l.holds(&a, r, told)
@@ -88,6 +88,26 @@ func limitOf(told, written agent.Reported) (until, at fleet.Instant) {
 		return written.Until, written.Limited
 	}
 	return told.Until, told.Limited
+}
+
+// withReset is what an agent's hooks told, with when its limit is reset: its output may tell that alone.
+func (l *look) withReset(told agent.Reported, reg *fleet.Registration) agent.Reported {
+	if told.State != fleet.StateRateLimited || !told.Until.IsZero() {
+		return told
+	}
+	// As of then: of a limit that has been reset since it would say nothing.
+	if last := l.toldInOutput(reg, told.Limited); last.State == fleet.StateRateLimited {
+		told.Until, told.Limited = limitOf(told, last)
+	}
+	return told
+}
+
+// toldInOutput is what an agent's output says of how it was at a moment; the zero value where none is read.
+func (l *look) toldInOutput(reg *fleet.Registration, at fleet.Instant) agent.Reported {
+	if s := l.streamed(reg); s != nil {
+		return agent.Gather(s.events, reg.Instance, at, l.limits)
+	}
+	return agent.Reported{}
 }
 
 // registered is the instance whose hook events count; "" where none is known.

@@ -369,13 +369,12 @@ func (l *look) lastTold(reg *fleet.Registration) agent.Reported {
 	}
 	events, _ := agent.WithoutBeats(l.events.byInstance[reg.Instance])
 	told := agent.Gather(l.spoke(run{reg: reg}, events), reg.Instance, l.now, l.limits)
-	if s := l.streamed(reg); s != nil && told.Failure == "" {
-		// Its hooks may have ended before its last turn did: its output is the whole of it.
-		if last := agent.Gather(s.events, reg.Instance, l.now, l.limits); last.Failure != "" {
+	if told.Failure == "" { // its hooks may have ended before its last turn did: its output is the whole of it
+		if last := l.toldInOutput(reg, l.now); last.Failure != "" {
 			return last
 		}
 	}
-	return told
+	return l.withReset(told, reg)
 }
 
 // vacatedBy finds the pane that a registered agent was in, and notes what it

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -139,5 +140,48 @@ func TestWhatIsPrintedWithinOneStepOfTheClock(t *testing.T) {
 	read = 0
 	if a := see(t, p)["a"]; a.State != fleet.StateIdle || read > 0 {
 		t.Errorf("what stands was read %d times; it is %s", read, a.State)
+	}
+}
+
+// TestALimitThatHasItsResetInTheOutput: hooks say that a turn ended at a limit, and not until when; the output of an agent
+// without a terminal does, while it runs and when its process is gone.
+func TestALimitThatHasItsResetInTheOutput(t *testing.T) {
+	for name, hooks := range map[string]bool{"by its output": false, "by hooks, too": true} {
+		w, b := newWorld(), newLedger()
+		w.proc(10, 1, "claude", "-p")
+		r := b.reg("a", 10)
+		r.Where, r.Kind, r.Instance = fleet.WhereHeadless, "claude", "i-a"
+		reset, printed := w.now.Add(time.Hour).Wall.Truncate(time.Second), w.now.Wall.Add(-50*time.Second)
+		for i, event := range []fleet.HookName{fleet.HookPrompt, fleet.HookFailure} {
+			e := hook(w, "i-a", time.Minute-time.Duration(i)*time.Second, event, "", "")
+			if event == fleet.HookFailure {
+				e.Text = "rate_limit"
+			}
+			if hooks {
+				b.events = append(b.events, e)
+			}
+		}
+		p := w.probe(t, func(o *Options) {
+			b.options(o)
+			o.Stream = func(string, time.Time) ([]byte, time.Time, error) {
+				return fmt.Appendf(nil, "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n"+`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d,"rateLimitType":"five_hour"}}`+"\n"+
+					`{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"}`+"\n", reset.Unix()), printed, nil
+			}
+		})
+		if a := see(t, p)["a"]; a.State != fleet.StateRateLimited || !a.RateLimitedUntil.Wall.Equal(reset) {
+			t.Errorf("%s, while it runs: it is %s until %v, want %v: %s", name, a.State, a.RateLimitedUntil.Wall, reset, a.Reason)
+		}
+		exit := *exited(1)
+		exit.Process, exit.At, exit.Instance = id(10), w.now, "i-a"
+		r.Exit = &exit
+		p.Died(exit)
+		w.pass(time.Second)
+		if a := see(t, p)["a"]; a.Process.PID != 0 || !a.RateLimitedUntil.Wall.Equal(reset) {
+			t.Errorf("%s, when it is gone: it is %s until %v, want %v: %s", name, a.State, a.RateLimitedUntil.Wall, reset, a.Reason)
+		}
+		w.pass(2 * time.Hour)
+		if a := see(t, p)["a"]; a.State == fleet.StateRateLimited && a.RateLimitedUntil.IsZero() {
+			t.Errorf("%s, when it was reset: it is %s, and not until when: %s", name, a.State, a.Reason)
+		}
 	}
 }
