@@ -120,20 +120,21 @@ func (p pair) says() string {
 
 func (w *town) plan() string { out, _ := w.says("plan"); return out }
 
-// TestAPoolOfTwoHosts: one of two hosts starts the workers for both. None are started before it is known what the other
-// one has; and none in the place of those of a host that is silent.
-func TestAPoolOfTwoHosts(t *testing.T) {
-	const pool = `[agents]
+// poolOfTwo is a pool of two hosts, to which keys may be added.
+const poolOfTwo = `[agents]
 every = "1s"
 [pool.dev]
 kind = "claude"
 prompt = "fake reply hello"
 dir = "~/work"
 min = 2
-max = 3
 hosts = "one"
 `
-	w := twoHosts(t, pool)
+
+// TestAPoolOfTwoHosts: one of two hosts starts the workers for both. None are started before it is known what the other
+// one has; and none in the place of those of a host that is silent.
+func TestAPoolOfTwoHosts(t *testing.T) {
+	w := twoHosts(t, poolOfTwo+"max = 3\n")
 	a := w[0]
 	says := w.says
 	a.start()
@@ -190,18 +191,7 @@ func TestAHostThatIsBack(t *testing.T) {
 	for _, on := range []string{"ask", "stop_new", "keep"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
-			w := twoHosts(t, `[agents]
-every = "1s"
-[pool.dev]
-kind = "claude"
-prompt = "fake reply hello"
-dir = "~/work"
-min = 2
-max = 2
-hosts = "one"
-lost_after = "1m"
-on_return = "`+on+`"
-`)
+			w := twoHosts(t, poolOfTwo+"max = 2\nlost_after = \"1m\"\non_return = \""+on+"\"\n")
 			lost, other := w.sharePool("dev", 2)
 			lost.kill()
 			gone := time.Now()

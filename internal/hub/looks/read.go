@@ -170,7 +170,7 @@ func (d *host) unknown(h rows.Host, s rows.Snapshot) string {
 		return "the hub tells nothing: " + fleet.Line(s.Blind, 200)
 	case h.Run == "":
 		return "it has joined the hub, and was never heard"
-	case h.Silent, h.IsLate():
+	case h.IsLate():
 		return "it tells nothing any more"
 	case h.Doubled:
 		return "two daemons tell under its name: custos runbook host"

@@ -10,7 +10,7 @@ import (
 // mostWorkers is how many of a pool one host may have: more is no number of workers, and they are added up.
 const mostWorkers = 10_000
 
-// mostAccounts is how many accounts a pool may have.
+// mostAccounts is of how many accounts of a pool one host may tell.
 const mostAccounts = 100
 
 // OfWorkers are the rows that Workers reads.

@@ -19,12 +19,8 @@ func (s *workers) account(present, want int) (name string, ok bool) {
 	}
 	name, until, ok := chooseAccount(names, s.inUse(), limit, s.snap.At)
 	if !ok {
-		elsewhere := s.others.say(names)
-		held := fleet.HeldMove{Guard: fleet.GuardGate, Held: "all its accounts are at their limits: " + strings.Join(names, ", ") + elsewhere, Until: until}
-		if elsewhere == "" {
-			held.Hint = "custos resume --account " + names[0]
-		}
-		s.hold(present, counted(want), held)
+		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardGate, Until: until, Hint: s.endsHere(names),
+			Held: "all its accounts are at their limits: " + strings.Join(names, ", ") + s.others.say(names)})
 	}
 	return name, ok
 }

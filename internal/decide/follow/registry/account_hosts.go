@@ -44,23 +44,30 @@ func (o *others) limit(account string) fleet.AccountLimit {
 	return l
 }
 
-// say names the hosts that tell of limits of some accounts, and what a person does about it there; "": none does.
+// say names those of some accounts of which other hosts tell, each with its host, and what a person does about it there;
+// "": none does.
 func (o *others) say(accounts []string) string {
-	var hosts []string
+	var told []string
 	for _, m := range o.limits {
-		if slices.Contains(accounts, m.account) && !slices.Contains(hosts, m.host) {
-			hosts = append(hosts, m.host)
+		if slices.Contains(accounts, m.account) {
+			told = append(told, m.account+" ("+m.host+")")
 		}
 	}
-	who := "host " + strings.Join(hosts, ", ") + " says"
-	switch len(hosts) {
-	case 0:
+	if len(told) == 0 {
 		return ""
-	case 1:
-	default:
-		who = "hosts " + strings.Join(hosts, ", ") + " say"
 	}
-	return ", as " + who + ": custos resume --account " + accounts[0] + " there ends that"
+	slices.Sort(told)
+	return fleet.Line("; as other hosts say: "+strings.Join(slices.Compact(told), ", "), 300) + "; custos resume --account NAME there ends that"
+}
+
+// endsHere is what a person may do on this host about the first of some accounts of which no other host tells; "": there is none.
+func (s *workers) endsHere(accounts []string) string {
+	for _, a := range accounts {
+		if !s.others.limit(a).Limited {
+			return "custos resume --account " + a
+		}
+	}
+	return ""
 }
 
 // spent are the accounts of the pool that are at their limits here.

@@ -143,15 +143,15 @@ func TestLimitsOfOtherHosts(t *testing.T) {
 	}{
 		"none":                        {[]string{"work", "own"}, "", spent(0, 0), "work", ""},
 		"the first":                   {[]string{"work", "own"}, "", spent(0, time.Hour, "work"), "own", ""},
-		"both":                        {[]string{"work", "own"}, "", spent(0, time.Hour, "work", "own"), "", "all its accounts are at their limits: work, own, as host box2 says: custos resume --account work there ends that until 09:00"},
+		"both":                        {[]string{"work", "own"}, "", spent(0, time.Hour, "work", "own"), "", "all its accounts are at their limits: work, own; as other hosts say: own (box2), work (box2); custos resume --account NAME there ends that until 09:00"},
 		"it was reset":                {[]string{"work", "own"}, "", spent(0, -time.Hour-time.Second, "work"), "work", ""},
-		"it is not told until when":   {[]string{"work"}, "", spent(0, 0, "work"), "", "all its accounts are at their limits: work, as host box2 says: custos resume --account work there ends that"},
+		"it is not told until when":   {[]string{"work"}, "", spent(0, 0, "work"), "", "all its accounts are at their limits: work; as other hosts say: work (box2); custos resume --account NAME there ends that"},
 		"silent, not told until when": {[]string{"work"}, "", spent(time.Minute, 0, "work"), "work", ""},
-		"silent":                      {[]string{"work"}, "", spent(time.Minute, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says: custos resume --account work there ends that until 09:00"},
-		"silent and given up":         {[]string{"work"}, "", spent(time.Hour, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says: custos resume --account work there ends that until 09:00"},
-		"the only one":                {nil, "work", spent(0, time.Hour, "work"), "", "all its accounts are at their limits: work, as host box2 says: custos resume --account work there ends that until 09:00"},
+		"silent":                      {[]string{"work"}, "", spent(time.Minute, time.Hour, "work"), "", "all its accounts are at their limits: work; as other hosts say: work (box2); custos resume --account NAME there ends that until 09:00"},
+		"silent and given up":         {[]string{"work"}, "", spent(time.Hour, time.Hour, "work"), "", "all its accounts are at their limits: work; as other hosts say: work (box2); custos resume --account NAME there ends that until 09:00"},
+		"the only one":                {nil, "work", spent(0, time.Hour, "work"), "", "all its accounts are at their limits: work; as other hosts say: work (box2); custos resume --account NAME there ends that until 09:00"},
 		"the only one, another's":     {nil, "work", spent(0, time.Hour, "own"), "work", ""},
-		"both here and there":         {[]string{"work"}, "", spent(0, time.Hour, "own", "work"), "", "all its accounts are at their limits: work, as host box2 says: custos resume --account work there ends that until 09:00"},
+		"both here and there":         {[]string{"work"}, "", spent(0, time.Hour, "own", "work"), "", "all its accounts are at their limits: work; as other hosts say: work (box2); custos resume --account NAME there ends that until 09:00"},
 		"of no account, another's is": {nil, "", spent(0, time.Hour, "work"), "-", ""},
 	} {
 		y := newYard(1, 2)
@@ -193,12 +193,22 @@ func TestLimitsOfOtherHosts(t *testing.T) {
 	}
 }
 
-// TestWhoTellsOfALimit: only who tells of an account that the pool would use is named.
+// TestWhoTellsOfALimit: of each account of the pool it is said which hosts tell of it, once; what a person may end here is
+// hinted at where no other host tells of it.
 func TestWhoTellsOfALimit(t *testing.T) {
-	o := others{limits: []met{{host: "box2", account: "work"}, {host: "box3", account: "own"}, {host: "box2", account: "own"}}}
-	for names, want := range map[string]string{"work": ", as host box2 says", "own": ", as hosts box3, box2 say", "work own": ", as hosts box2, box3 say", "third": ""} {
-		if got, _, _ := strings.Cut(o.say(strings.Fields(names)), ":"); got != want {
+	o := others{limits: []met{{host: "box2", account: "work"}, {host: "box3", account: "own"}, {host: "box2", account: "own"}, {host: "box2", account: "own"}}}
+	for names, want := range map[string]string{"work": "work (box2)", "own": "own (box2), own (box3)", "work own": "own (box2), own (box3), work (box2)", "third": ""} {
+		if want != "" {
+			want = "; as other hosts say: " + want + "; custos resume --account NAME there ends that"
+		}
+		if got := o.say(strings.Fields(names)); got != want {
 			t.Errorf("%s: %q, want %q", names, got, want)
+		}
+	}
+	s := workers{others: o}
+	for names, want := range map[string]string{"work": "", "work third": "custos resume --account third", "third work": "custos resume --account third"} {
+		if got := s.endsHere(strings.Fields(names)); got != want {
+			t.Errorf("%s: it hints at %q, want %q", names, got, want)
 		}
 	}
 }
