@@ -209,7 +209,13 @@ func TestWhoIsHeard(t *testing.T) {
 	now += 10 * time.Second
 	b.hosts["here"].beats([]byte(`{"v":1,"run":"r","seq":3}`), now)
 	is("here ", "gone long ", "gone long ")
-	now += 15 * time.Second
+	now += 15 * time.Second // nothing of its own came back in them, so that it is the hub that was away
+	is("", "", "gone here long ")
+	for range 2 { // and now the hub tells again, and "here" does not
+		now += 5 * time.Second
+		is("", "", "gone here long ")
+	}
+	now += 5 * time.Second
 	is("", "gone here long ", "gone here long ")
 }
 
