@@ -70,12 +70,29 @@ func poolLines(s fleet.Pool, p *fleet.Pass) []string {
 		it = "on all hosts; this one has"
 	}
 	lines := []string{strings.TrimSuffix(fmt.Sprintf("Pool %s: %d to %d workers of role %s; %s %d: %s", s.Name, s.Min, s.Max, s.Role, it, len(names), strings.Join(names, ", ")), ": ")}
+	if by := startsWorkers(s, &p.Snapshot.Hub); by != "" {
+		lines = append(lines, by+" its workers for all.")
+	}
 	for _, e := range p.Snapshot.Hub.Value.Elsewhere {
 		if w := fleet.Find(e.Workers, func(w *fleet.PoolWorkers) bool { return w.Pool == s.Name }); w != nil && e.Why == "" && w.Why == "" {
 			lines = append(lines, elsewhereLine(e, w.Present, s.LostAfter))
 		}
 	}
 	return lines
+}
+
+// startsWorkers says which host does, for all that have the pool; "" where each does for itself, or it is not known.
+func startsWorkers(s fleet.Pool, hub *fleet.Part[fleet.Hub]) string {
+	l := hub.Value.LeaseOf(fleet.PoolKey(s.Name))
+	switch {
+	case s.Hosts != fleet.HostsOne || !hub.Fresh():
+		return ""
+	case l.Mine:
+		return "This host starts"
+	case l.Holder != "":
+		return "Host " + l.Holder + " starts"
+	}
+	return ""
 }
 
 // elsewhereLine says how many workers of a pool another host has, or had when it was heard last.

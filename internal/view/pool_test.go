@@ -24,4 +24,12 @@ func TestAPoolOfSeveralHosts(t *testing.T) {
 	if got := factsOfPass(p, fleet.Subject{Kind: fleet.KindPool, Name: "dev"}); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	p.Snapshot.Hub.Sight = fleet.Sight{Status: fleet.StatusOK}
+	for says, l := range map[string]fleet.Lease{"This host starts its workers for all.": {Mine: true, Holder: "box1"}, "Host b starts its workers for all.": {Holder: "b"}, want[1]: {}} {
+		l.Key = "pool/dev"
+		p.Snapshot.Hub.Value.Leases = []fleet.Lease{l}
+		if got := factsOfPass(p, fleet.Subject{Kind: fleet.KindPool, Name: "dev"}); got[1] != says {
+			t.Errorf("%q, want %q", got[1], says)
+		}
+	}
 }

@@ -169,6 +169,11 @@ func (s *workers) keep() {
 // fill starts the workers that are missing, or ends those that are not needed.
 func (s *workers) fill(waiting fleet.Leaf[int]) {
 	present, want := s.wanted(waiting)
+	why := s.notOurs()
+	if s.holder() != "" { // it counts the workers of all, and says what it holds back
+		s.spare(present, waiting)
+		return
+	}
 	s.silent(present, want, waiting)
 	if want > max(s.pool.Max, present) {
 		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLimit, Held: fmt.Sprintf("%d is the most", s.pool.Max)})
@@ -177,7 +182,7 @@ func (s *workers) fill(waiting fleet.Leaf[int]) {
 		s.hold(present, allNeeded, fleet.HeldMove{Guard: fleet.GuardEvidence, Held: "it is not known how much work waits in " + s.pool.Project, Hint: hintLook})
 	}
 	want = min(want, s.pool.Max)
-	if why := s.notOurs(); why != "" && want > present {
+	if why != "" && want > present {
 		s.hold(present, counted(want), fleet.HeldMove{Guard: fleet.GuardLease, Held: why, Hint: hintHub})
 		want = present
 	}

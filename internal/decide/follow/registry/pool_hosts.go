@@ -37,12 +37,18 @@ func (s *workers) notOurs() string {
 		return "one host starts its workers, and it is not known which: " + hub.Why
 	case l.Mine && l.Enough():
 		return s.others.why
-	case l.Holder != "" && !l.Mine:
-		return "host " + l.Holder + " starts its workers"
 	case l.Why != "":
 		return "one host starts its workers, and which could not be asked: " + l.Why
 	}
 	return "one host starts its workers, and which is being asked"
+}
+
+// holder is the other host that is known to start the workers for all; "": none is.
+func (s *workers) holder() string {
+	if l := s.lease(); s.isShared() && s.snap.Hub.Fresh() && !l.Mine {
+		return l.Holder
+	}
+	return ""
 }
 
 // lease is how this host stands with the lease of the pool.
