@@ -149,12 +149,12 @@ func TestAPoolOfTwoHosts(t *testing.T) {
 	holder.kill()
 	await(t, says, func() bool { return strings.Contains(other.plan(), "2 more may run where nothing is heard") })
 	if n := count(other); n != 0 {
-		t.Errorf("it has started %d workers in the place of those of a silent host", n)
+		t.Errorf("it has started %d workers in the place of those of a silent host: %s", n, says())
 	}
 	holder.start()
 	await(t, says, func() bool { return !strings.Contains(other.plan(), "where nothing is heard") && count(holder) == 2 })
 	if n := count(other); n != 0 {
-		t.Errorf("it has started %d workers beside those of a host that is back", n)
+		t.Errorf("it has started %d workers beside those of a host that is back: %s", n, says())
 	}
 }
 
@@ -220,7 +220,7 @@ func TestAHostThatIsBack(t *testing.T) {
 			}
 			await(t, w.says, func() bool { return len(other.workers("dev")) == 0 })
 			if n := len(lost.workers("dev")); n != 2 {
-				t.Errorf("the host that is back has %d workers", n)
+				t.Errorf("the host that is back has %d workers: %s", n, w.says())
 			}
 		})
 	}
