@@ -32,26 +32,35 @@ const Deadline = 20 * time.Second
 // when its sources have changed, once for all test binaries.
 func Build(t testing.TB) string {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	src := filepath.Join(filepath.Dir(here), "fakeagent")
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("custos-fakeagent-%d-%s", os.Getuid(), digest(t, src)))
-	bin := filepath.Join(dir, "claude")
-	if _, err := os.Stat(bin); err == nil {
-		return bin
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatalf("cannot build the fake agent: %v", err)
-	}
-	temp := fmt.Sprintf("%s.%d", bin, os.Getpid())
-	cmd := exec.Command("go", "build", "-trimpath", "-o", temp, ".")
-	cmd.Dir, cmd.Env = src, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build the fake agent: %v\n%s", err, out)
-	}
-	if err := os.Rename(temp, bin); err != nil {
+	bin, err := build(t)
+	if err != nil {
 		t.Fatalf("cannot build the fake agent: %v", err)
 	}
 	return bin
+}
+
+func build(t testing.TB) (bin string, err error) {
+	_, here, _, _ := runtime.Caller(0)
+	src := filepath.Join(filepath.Dir(here), "fakeagent")
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("custos-fakeagent-%d-%s", os.Getuid(), digest(t, src)))
+	bin = filepath.Join(dir, "claude")
+	if _, err := os.Stat(bin); err == nil {
+		return bin, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(dir, "build") // others may build it, too: in this process, and in one of the same PID elsewhere
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+	cmd := exec.Command("go", "build", "-trimpath", "-o", temp+"/claude", ".")
+	cmd.Dir, cmd.Env = src, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return bin, os.Rename(temp+"/claude", bin)
 }
 
 // digest names the sources, so that an old build is never used.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -437,4 +438,18 @@ func TestTouchesNoForeignHome(t *testing.T) {
 	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
+}
+
+// TestBuiltAtOnce: tests that run side by side, in one process, each get the program, though none was built before.
+func TestBuiltAtOnce(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := build(t); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
