@@ -78,6 +78,13 @@ func (k *Keeper) Want(now fleet.Instant, keys ...string) {
 	}
 }
 
+// Forgo says that nothing here wants any lease now.
+func (k *Keeper) Forgo() {
+	for _, s := range k.keys {
+		s.wanted = fleet.Instant{}
+	}
+}
+
 // Remember tells of the largest epoch that a key is known to have had, by the ledger of this
 // host: a store that was put back from an old copy gives out no smaller one.
 func (k *Keeper) Remember(key string, epoch uint64) {

@@ -125,6 +125,7 @@ func (m *Member) Run(ctx context.Context) error {
 	c := hold.NewClaims(hold.ClaimOptions{Claims: at.claims, Me: m.me, Now: m.o.Now, Changed: func() { m.o.Changed("whose a claim is") }})
 	m.mu.Lock()
 	m.leases, m.claims = l, c
+	l.Bar(m.lost)
 	m.mu.Unlock()
 	linked, unlink := context.WithCancel(context.WithoutCancel(ctx)) // leases are given back before it ends
 	var parts sync.WaitGroup
@@ -191,12 +192,15 @@ func (m *Member) reached(cut string) {
 }
 
 // listed notes whether the hub lists this host: one that does not has lost what it kept, and others may be
-// let in under this host's name.
+// let in under this host's name. What this host holds there, which it may not use, it keeps from nobody.
 func (m *Member) listed(is bool) {
 	m.mu.Lock()
-	was := !m.lost
+	was, l := !m.lost, m.leases
 	m.lost = !is
 	m.mu.Unlock()
+	if l != nil {
+		l.Bar(!is)
+	}
 	if is != was {
 		m.o.Changed("the hub")
 	}
@@ -212,9 +216,9 @@ func (m *Member) Want(keys ...string) {
 // Claim has keys be claimed, unless another one has claimed them: Seen says whose they are.
 func (m *Member) Claim(keys ...string) {
 	m.mu.Lock()
-	c := m.claims
+	c, lost := m.claims, m.lost
 	m.mu.Unlock()
-	if c != nil {
+	if c != nil && !lost {
 		c.Want(keys...)
 	}
 }

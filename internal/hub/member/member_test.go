@@ -287,7 +287,8 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// TestAHubThatLostItsStore: it does not know its hosts any more, and each says so and acts on nothing that is shared.
+// TestAHubThatLostItsStore: it does not know its hosts any more, and each says so, acts on nothing that is shared, and
+// keeps no lease from those that have joined anew.
 func TestAHubThatLostItsStore(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t, 1)
@@ -302,6 +303,18 @@ func TestAHubThatLostItsStore(t *testing.T) {
 		seen := m.Seen(now())
 		return seen.Status == fleet.StatusUnknown && strings.Contains(seen.Why, "does not know this host")
 	})
+	_, k, _ := m.now()
+	eventually(t, "it gives back what it holds", func() bool { return !holds(k.standings(), "") })
+	m.Want("forge/x")
+	m.Claim("slot/x")
+	for _, l := range k.standings() {
+		if l.Mine || l.Key == "forge/x" {
+			t.Errorf("it wants a lease: %+v", l)
+		}
+	}
+	if c := m.claimed(); len(c) > 0 {
+		t.Errorf("it claims %+v", c)
+	}
 }
 
 // TestAMachineThatWasCloned: two daemons with one key are two holders of leases, and whichever looks after all tells that there are two.

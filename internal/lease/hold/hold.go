@@ -39,6 +39,7 @@ type Leases struct {
 	watching *watching        // the watch of now
 	unfit    fleet.Instant    // until then nothing is taken: what was taken last could not be written down,
 	sick     error            // for this reason
+	barred   bool             // nothing is wanted, whatever asks for it
 }
 
 const (
@@ -62,7 +63,19 @@ func (l *Leases) Want(keys ...string) {
 		return
 	}
 	l.mu.Lock()
-	l.keeper.Want(l.o.Now(), keys...)
+	if !l.barred {
+		l.keeper.Want(l.o.Now(), keys...)
+	}
+	l.mu.Unlock()
+	l.hurry()
+}
+
+// Bar has all that is held be given back, and nothing be wanted, until it is called with false.
+func (l *Leases) Bar(is bool) {
+	l.mu.Lock()
+	if l.barred = is; is {
+		l.keeper.Forgo()
+	}
 	l.mu.Unlock()
 	l.hurry()
 }
