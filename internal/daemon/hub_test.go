@@ -408,6 +408,38 @@ func TestAnOrderThatIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestAnOrderOfAFormerKey: what was asked for under a key is not approved of once another key has that name, as after a
+// theft: with a daemon, and without one.
+func TestAnOrderOfAFormerKey(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"ask\"\n"), hostOf(t, hub, "box2", "")
+	a.spawn("worker", "reply hello", false)
+	a.awaitState("worker", "idle")
+	var out string
+	await(t, func() string { return out + b.said.String() }, func() bool { out, _ = b.says("ps"); return strings.Contains(out, "box1/worker") })
+	if out, code := b.says("stop", "box1/worker"); code != 4 {
+		t.Fatalf("%d: %s", code, out)
+	}
+	var asked struct{ Orders []struct{ ID string } }
+	out, _ = a.says("orders", "--json")
+	if err := json.Unmarshal([]byte(out), &asked); err != nil || len(asked.Orders) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	by, err := hub.Join(t, "box2").Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, a.said.String, func() bool { text, _ := os.ReadFile(a.cfg.HubHosts()); return strings.Contains(string(text), by.Key()) })
+	for _, with := range []string{"a daemon", "none"} {
+		if out, code := a.says("orders", "approve", asked.Orders[0].ID); code != 2 || !strings.Contains(out, "has joined anew since") {
+			t.Errorf("with %s: %d: %s", with, code, out)
+		}
+		if with != "none" {
+			a.kill()
+		}
+	}
+}
+
 // cutFor is how long the hub is cut off: CUSTOS_CUT_FOR, or twice as long as a lease lasts.
 func cutFor() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("CUSTOS_CUT_FOR")); err == nil {

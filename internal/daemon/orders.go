@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func (c orderPort) Drafted(o fleet.Order) ([]fleet.Order, error) {
 		return nil, err
 	}
 	if o.State == fleet.OrderAsked { // what goes with it is made when it is approved of
-		taken.State = o.State
+		taken.State, taken.Key = o.State, c.keyOf(o)
 		return []fleet.Order{taken}, nil
 	}
 	prompt, err := c.firstPrompt(taken)
@@ -78,11 +77,31 @@ func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	return c.judged(ctx, taken)
 }
 
-// Let opens an order that was asked for, with what goes with it, and has one pass judge it. What a host asked for that
-// is not of the hub any more is not carried out.
+// keyOf is the key that the host has now at which an order was asked for; "": it is not of the hub.
+func (c orderPort) keyOf(o fleet.Order) string {
+	if c.s.member == nil {
+		return ""
+	}
+	return c.s.member.Key(strings.TrimPrefix(o.By, "person@"))
+}
+
+// mayLet refuses what a host asked for that is not of the hub any more, and what was asked for under the key of an
+// earlier one of its name, which may have been stolen.
+func (c orderPort) mayLet(o fleet.Order) error {
+	host := fleet.Line(strings.TrimPrefix(o.By, "person@"), 80)
+	switch c.keyOf(o) {
+	case "":
+		return fmt.Errorf("%w: host %s, at which it was ordered, is not known to be of the hub", ledger.ErrIllegal, host)
+	case o.Key:
+		return nil
+	}
+	return fmt.Errorf("%w: host %s, at which it was ordered, has joined anew since, with another key; it may be ordered there again", ledger.ErrIllegal, host)
+}
+
+// Let opens an order that was asked for, with what goes with it, and has one pass judge it.
 func (c orderPort) Let(ctx context.Context, o fleet.Order, by string) (fleet.Order, error) {
-	if host := strings.TrimPrefix(o.By, "person@"); c.s.member == nil || !slices.Contains(c.s.member.Names(), host) {
-		return o, fmt.Errorf("%w: host %s, at which it was ordered, is not known to be of the hub", ledger.ErrIllegal, fleet.Line(host, 80))
+	if err := c.mayLet(o); err != nil {
+		return o, err
 	}
 	if err := c.s.begin(ctx); err != nil {
 		return o, err

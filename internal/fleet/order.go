@@ -109,6 +109,8 @@ type Order struct {
 	Arrival *Arrival `json:"arrival,omitempty"`
 	// Fence is the lease by which Custos gave it: it is carried out by that one, and refused once that has passed on. Nil: none.
 	Fence *Fence `json:"fence,omitempty"`
+	// Key is the public key of the host at which it was asked for, where that is another one.
+	Key string `json:"key,omitempty"`
 	// Approved is who approved here of an order that was asked for at another host.
 	Approved string `json:"approved,omitempty"`
 	// TakenBack is how many starts that waited a stop has taken back.

@@ -280,7 +280,7 @@ func (k *link) hear(ctx context.Context, found map[string]protocol.Host) error {
 		}
 	}
 	k.know(found)
-	k.keep(k.names())
+	k.keep(k.known())
 	k.m.listed(is)
 	return nil
 }
@@ -318,9 +318,20 @@ func (k *link) know(found map[string]protocol.Host) {
 	k.hosts = maps.Clone(found)
 }
 
-// keep writes down the names of the other hosts, where they are others than before, and has who looks look again.
-func (k *link) keep(names []string) {
-	text, _ := json.Marshal(protocol.Names{Hosts: names}) // strings
+// known are the other hosts that are not revoked.
+func (k *link) known() protocol.Names {
+	out := protocol.Names{Hosts: k.names(), Keys: map[string]string{}}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, name := range out.Hosts {
+		out.Keys[name] = k.hosts[name].Key
+	}
+	return out
+}
+
+// keep writes down which the other hosts are, where they are others than before, and has who looks look again.
+func (k *link) keep(all protocol.Names) {
+	text, _ := json.Marshal(all) // strings
 	if was, err := os.ReadFile(k.m.o.Place.Hosts); err == nil && bytes.Equal(was, text) {
 		return
 	}
@@ -345,9 +356,14 @@ func (k *link) host(found map[string]protocol.Host, e jetstream.KeyValueEntry) {
 }
 
 // Names are those of the other hosts of the hub, as far as they are known.
-func (m *Member) Names() []string {
+func (m *Member) Names() []string { return m.others().Hosts }
+
+// Key is the public key by which another host of the hub is known; "": there is none of that name.
+func (m *Member) Key(host string) string { return m.others().Keys[host] }
+
+func (m *Member) others() protocol.Names {
 	if _, k, _ := m.now(); k != nil && k.isTold() {
-		return k.names()
+		return k.known()
 	}
 	return m.kept()
 }
@@ -359,13 +375,13 @@ func (k *link) isTold() bool {
 	return len(k.hosts) > 0
 }
 
-// kept are their names as they were kept, for a time without a daemon that hears of them.
-func (m *Member) kept() []string {
-	var kept protocol.Names
-	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &kept) != nil {
-		return nil
+// kept are they as they were kept, for a time without a daemon that hears of them.
+func (m *Member) kept() (out protocol.Names) {
+	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &out) != nil {
+		return protocol.Names{}
 	}
-	return slices.Sorted(slices.Values(kept.Hosts))
+	slices.Sort(out.Hosts)
+	return out
 }
 
 // To is the way to another host of the hub.
