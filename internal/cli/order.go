@@ -224,6 +224,16 @@ func await(ctx context.Context, l *listener, q api.OrderRequest, o api.Order, un
 	return o, nil
 }
 
+// unlessForgotten makes of an order that was taken and is not known any more one of which nobody knows what became: there
+// may be two daemons of one name, or a ledger that was put back.
+func unlessForgotten(err error, id string) error {
+	var is *api.Error
+	if !errors.As(err, &is) || is.Kind != api.NotFound {
+		return err
+	}
+	return &api.Error{Kind: api.Lost, Message: "order " + flat(id) + " was taken, and is not known there any more: it may have been carried out", Hint: is.Hint}
+}
+
 // again asks what became of an order. Where no daemon watches, nothing looks at one
 // that is held back unless it is given again: the same ID is the same order. So it is
 // where who watched is gone.
@@ -233,7 +243,7 @@ func again(ctx context.Context, l *listener, q api.OrderRequest, o api.Order) (a
 	}
 	now, err := l.present().OrderState(ctx, o.ID)
 	if !l.lasts(err) || ctx.Err() != nil {
-		return now, err
+		return now, unlessForgotten(err, o.ID)
 	}
 	if lost := l.change(ctx); lost != nil {
 		return now, lost

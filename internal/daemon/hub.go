@@ -29,11 +29,16 @@ func (s *system) readHub(cfg config.Config) (*member.Member, error) {
 	m, err := member.Open(member.Options{
 		Place: member.Place{Joined: cfg.HubDir(), Hosts: cfg.HubHosts(), File: h.File, Host: h.Host}, Version: s.o.Version, Now: s.world.Now,
 		Epochs: s.epochs, Learn: s.sawEpoch, Changed: func(what string) { s.wake(what) }, Log: s.o.Log,
-		Tell:   s.toldToHosts,
-		Answer: func(from string) http.Handler { return server.GuardHub(from, h.Remote, s.api) },
+		Tell: s.toldToHosts,
+		Answer: func(from string) http.Handler {
+			return server.WhileOne(s.isDoubled, server.GuardHub(from, h.Remote, s.api))
+		},
 	})
 	return m, cfg.Misread("hub", err)
 }
+
+// isDoubled says whether another daemon tells under the name of this host.
+func (s *system) isDoubled() bool { return s.member != nil && s.member.Doubled() }
 
 // toHost is the way to another host of the hub.
 func (s *system) toHost(host string) (http.RoundTripper, error) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"custos/internal/api"
+	"custos/internal/hub/credential"
 	"custos/internal/hub/hubtest"
 	"custos/internal/sys/forgetest"
 )
@@ -516,4 +517,48 @@ func TestTheHubIsCut(t *testing.T) {
 			t.Errorf("%d: %s", code, out)
 		}
 	}
+}
+
+// TestAClonedHostIsOrderedNothing: of two daemons with one key either may be asked, so that neither does what is ordered
+// elsewhere; with one of them gone the other does.
+func TestAClonedHostIsOrderedNothing(t *testing.T) {
+	hub := hubtest.Start(t, 1)
+	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"act\"\n"), hostOf(t, hub, "box2", "")
+	a.spawn("worker", "reply hello", false)
+	a.awaitState("worker", "idle")
+	j, err := credential.Load(a.cfg.HubDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin := foundBeside(t, quickLimits+"[hub]\nremote = \"act\"\n")
+	if err := j.Save(twin.cfg.HubDir()); err != nil {
+		t.Fatal(err)
+	}
+	var out string
+	says := func() string { return out + a.said.String() }
+	await(t, says, func() bool { out, _ = b.says("ps"); return strings.Contains(out, "box1/worker") })
+	twin.start()
+	await(t, says, func() bool { // each knows it by its own next head, 5 s later
+		for range 6 { // either may be asked
+			var code int
+			if out, code = b.says("stop", "box1/nobody"); code != 3 {
+				return false
+			}
+		}
+		return true
+	})
+	if out, _ := b.says("ps"); !strings.Contains(out, "two daemons") {
+		t.Errorf("it is not shown: %s", out)
+	}
+	for range 3 {
+		if out, code := b.says("stop", "box1/worker"); code != 3 || !strings.Contains(out, "not known which one is meant") {
+			t.Errorf("it is ordered: %d: %s", code, out)
+		}
+	}
+	twin.kill()
+	await(t, says, func() bool {
+		var code int
+		out, code = b.says("nudge", "box1/worker", "fake reply thanks")
+		return code == 0
+	})
 }

@@ -56,6 +56,18 @@ func GuardHub(from string, remote fleet.Remote, h http.Handler) http.Handler {
 	})
 }
 
+// WhileOne lets orders through to h while only one daemon tells under the name of this host; looks always. Of two the
+// hub gives what is asked to either.
+func WhileOne(isDoubled func() bool, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodGet || !isDoubled() {
+			h.ServeHTTP(w, req)
+			return
+		}
+		(&server{}).fail(w, req, &api.Error{Kind: api.CannotLook, Message: "nothing was done: two daemons tell under the name of this host, and it is not known which one is meant", Hint: "custos runbook host"})
+	})
+}
+
 // forward hands what is asked for another host of the hub on to it (api.ForHost), and all else to h. Who
 // asks is found out here, which that host cannot see: of an agent it is said, and what takes a person is not
 // handed on of whom it cannot be shown that they are none.

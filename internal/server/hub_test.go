@@ -107,6 +107,27 @@ func TestWhatWaitsForAPersonHere(t *testing.T) {
 	}
 }
 
+// TestWhileTwoTellUnderOneName: nothing is ordered, as either of them would do it; what is shown is shown.
+func TestWhileTwoTellUnderOneName(t *testing.T) {
+	doubled, got := true, 0
+	h := WhileOne(func() bool { return doubled }, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { got++ }))
+	ask := func(method string) string {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(method, "http://custos/v1/orders", nil))
+		return w.Body.String()
+	}
+	if said := ask("POST"); got != 0 || !strings.Contains(said, "not known which one is meant") {
+		t.Errorf("it is ordered: %s", said)
+	}
+	if ask("GET"); got != 1 {
+		t.Error("nothing is shown")
+	}
+	doubled = false
+	if ask("POST"); got != 2 {
+		t.Error("nothing is ordered where there is one")
+	}
+}
+
 // wayTo is a host that notes what it is asked.
 type wayTo struct{ got *http.Request }
 

@@ -331,6 +331,7 @@ func TestAMachineThatWasCloned(t *testing.T) {
 		}
 		return slices.ContainsFunc(append(a.Seen(now()).Value.Peers, b.Seen(now()).Value.Peers...), func(p fleet.Peer) bool { return p.Name == "box1" && p.Doubled })
 	})
+	eventually(t, "each knows it", func() bool { return a.Doubled() && b.Doubled() })
 }
 
 // TestWithoutAHub: a host that has joined none, and names no file, shares nothing and makes nothing.

@@ -101,3 +101,9 @@ func (m *Member) unseen(cut string) (out api.HubLooks) {
 	}
 	return out
 }
+
+// Doubled says whether another daemon has told under the name of this host in the last 15 s.
+func (m *Member) Doubled() bool {
+	_, k, _ := m.now()
+	return k != nil && k.rows.Doubled()
+}

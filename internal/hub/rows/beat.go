@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +24,7 @@ func (p *Publisher) beats(ctx context.Context) {
 	reconnects := uint64(0)
 	for seq := int64(1); ctx.Err() == nil; seq++ {
 		if n := p.js.Conn().Stats().Reconnects; n != reconnects { // what was written last may be lost
-			reconnects = n
+			reconnects, p.head = n, 0
 			p.stale.Store(true)
 			p.wake()
 		}
@@ -55,12 +56,40 @@ func (p *Publisher) writeHead(ctx context.Context, seq int64) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(p.Beat, late))
 	defer cancel()
-	if _, err := p.js.Publish(ctx, p.subject(headKey), b); err != nil {
+	if err := p.putHead(ctx, b); err != nil {
 		return err
 	}
 	p.Counts.Heads.Add(1)
 	p.Counts.Bytes.Add(int64(len(p.subject(headKey)) + len(b)))
 	return nil
+}
+
+// putHead writes a head upon the one before. Where there is a later one, somebody else tells under this name, and this
+// one is written all the same. After any other error it is not known which is the one before.
+func (p *Publisher) putHead(ctx context.Context, b []byte) error {
+	var upon []jetstream.PublishOpt
+	if p.head > 0 {
+		upon = append(upon, jetstream.WithExpectLastSequencePerSubject(p.head))
+	}
+	ack, err := p.js.Publish(ctx, p.subject(headKey), b, upon...)
+	if last, is := another(err); is {
+		p.sawAnother(last > p.head) // a bucket that was lost has none, or an earlier one
+		ack, err = p.js.Publish(ctx, p.subject(headKey), b)
+	}
+	if p.head = 0; err == nil {
+		p.head = ack.Sequence
+	}
+	return err
+}
+
+// another is the number of the last message where that is another one than was said.
+func another(err error) (last uint64, is bool) {
+	var refused *jetstream.APIError
+	if !errors.As(err, &refused) || refused.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence {
+		return 0, false
+	}
+	_, _ = fmt.Sscanf(refused.Description, "wrong last sequence: %d", &last) // nats-server v2.15.2, NewJSStreamWrongLastSequenceError
+	return last, true
 }
 
 // look finds out whether the bucket was made anew; with all, which rows it has.

@@ -44,13 +44,15 @@ type Publisher struct {
 	want  map[string][]byte
 	sets  int64             // how often it was set
 	whole map[string][]byte // what may be told of want, once the bucket has all of it
+	twice time.Time         // when another one was last seen to tell under this name
 
 	stale    atomic.Bool   // it is not known what is in the bucket
 	created  atomic.Int64  // when it was made, as far as is known
 	told     atomic.Int64  // how many rows there are
 	missed   chan []string // keys that are in the bucket, to be held against what was written
 	apart    time.Duration
-	believed shown // of Run alone
+	believed shown  // of Run alone
+	head     uint64 // the number that the bucket gave to the head before, of beats alone; 0: not known
 }
 
 // NewPublisher tells nothing yet.
@@ -96,6 +98,23 @@ func (p *Publisher) Told() map[string][]byte {
 		return nil
 	}
 	return p.whole
+}
+
+// Doubled says whether another daemon has told under this name in the last 15 s.
+func (p *Publisher) Doubled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.twice.IsZero() && time.Since(p.twice) < silent
+}
+
+// sawAnother notes that another one tells under this name, if so.
+func (p *Publisher) sawAnother(is bool) {
+	if !is {
+		return
+	}
+	p.mu.Lock()
+	p.twice = time.Now()
+	p.mu.Unlock()
 }
 
 // hasAll notes that the bucket has all of rows, which may be told of what was set by then.

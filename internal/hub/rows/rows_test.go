@@ -227,6 +227,28 @@ func TestTwoDaemonsOfOneName(t *testing.T) {
 	await(t, "that there are two", func() bool { return b.host("a").Doubled })
 }
 
+// TestATwinIsNoticed: who tells under a name notices that another one does, too, and takes a bucket
+// that was lost for none.
+func TestATwinIsNoticed(t *testing.T) {
+	t.Parallel()
+	h := newHub(t)
+	js := h.js(t)
+	bucket(t, js)
+	p, _ := publish(t, h.js(t), "a", "r1")
+	await(t, "some heads", func() bool { return p.Counts.Heads.Load() >= 3 })
+	if err := js.DeleteKeyValue(t.Context(), Bucket); err != nil {
+		t.Fatal(err)
+	}
+	bucket(t, js)
+	told := p.Counts.Heads.Load()
+	await(t, "more heads", func() bool { return p.Counts.Heads.Load() >= told+3 })
+	if p.Doubled() {
+		t.Error("it takes a bucket that was lost for a twin")
+	}
+	q, _ := publish(t, h.js(t), "a", "r2")
+	await(t, "that each notices the other", func() bool { return p.Doubled() && q.Doubled() })
+}
+
 // TestABoardIsBlindWithoutAHub says so, and keeps what was.
 func TestABoardIsBlindWithoutAHub(t *testing.T) {
 	t.Parallel()
