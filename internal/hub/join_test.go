@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -367,5 +371,40 @@ func audit(t *testing.T, c *hubtest.Cluster, log *lines) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("this is no JSON: %s", line)
 		}
+	}
+}
+
+// TestRevokedAfterAnOldCopy: a hub that was put back from an old copy knows an earlier key of a host, and lets in the
+// one of today: who revokes the host by its name ends that, too.
+func TestRevokedAfterAnOldCopy(t *testing.T) {
+	t.Parallel()
+	c := hubtest.Start(t, 1)
+	c.Join(t, "x")
+	other := c.Join(t, "y")
+	c.Stop(0)
+	copied := filepath.Join(t.TempDir(), "copy")
+	if out, err := exec.Command("cp", "-a", c.Dirs[0], copied).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	c.Restart(0)
+	j := c.Join(t, "x")
+	c.Stop(0)
+	if err := errors.Join(os.RemoveAll(c.Dirs[0]), os.Rename(copied, c.Dirs[0])); err != nil {
+		t.Fatal(err)
+	}
+	c.Restart(0)
+	c.WaitReady(0)
+	x, y := hubtest.Connect(t, j, wire.Options{}), hubtest.Connect(t, other, wire.Options{})
+	a := c.Revoke(t, "x")
+	hubtest.Eventually(t, 5*time.Second, "it is thrown out", func() bool { return !x.IsConnected() })
+	id, err := j.Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(a.Host.Former, id.Key()) {
+		t.Errorf("the key of today is not revoked: %+v", a.Host)
+	}
+	if !y.IsConnected() {
+		t.Error("another host is thrown out")
 	}
 }

@@ -71,7 +71,11 @@ func (h *Hub) revokeHost(ctx context.Context, q protocol.Revoke) (row protocol.H
 	if err != nil {
 		return row, nil, err
 	}
-	row, err = change(ctx, kv, q.Host, func(row *protocol.Host, was bool) error { return h.revokeIn(row, was, q) })
+	also, wrong := h.connectedAs(q)
+	if wrong != nil { // what is known is revoked all the same
+		h.log.Error("cannot see who else is connected by the name of a host that is revoked", "host", q.Host, "err", wrong)
+	}
+	row, err = change(ctx, kv, q.Host, func(row *protocol.Host, was bool) error { return h.revokeIn(row, was, q, also) })
 	if err == nil {
 		nodes, err = h.enforce(ctx)
 	}
@@ -81,9 +85,9 @@ func (h *Hub) revokeHost(ctx context.Context, q protocol.Revoke) (row protocol.H
 	return row, nodes, err
 }
 
-// revokeIn writes into the row of a host what is revoked of it. A key that the row does not have is one of before
-// the hub lost its store: the host that has the name by now goes on.
-func (h *Hub) revokeIn(row *protocol.Host, was bool, q protocol.Revoke) error {
+// revokeIn writes into the row of a host what is revoked of it, and the other keys that are connected under its name. A
+// key that the row does not have is one of before the hub lost its store: the host that has the name by now goes on.
+func (h *Hub) revokeIn(row *protocol.Host, was bool, q protocol.Revoke, also []string) error {
 	switch {
 	case !was && q.Key == "":
 		return refused(protocol.Unknown, "there is no host %s", q.Host)
@@ -97,6 +101,11 @@ func (h *Hub) revokeIn(row *protocol.Host, was bool, q protocol.Revoke) error {
 	}
 	if row.Revoked.IsZero() {
 		row.Revoked = h.now().UTC()
+	}
+	for _, key := range also {
+		if key != row.Key && !slices.Contains(row.Former, key) {
+			row.Former = append(row.Former, key)
+		}
 	}
 	return nil
 }
@@ -216,42 +225,27 @@ func revokedKeys(rows []protocol.Host) (out []string) {
 
 // told is what a server answers (nats-server v2.15.2, accounts.go, ServerAPIClaimUpdateResponse).
 type told struct {
-	Server struct {
-		Name string `json:"name"`
-	} `json:"server"`
 	Error *struct {
 		Description string `json:"description"`
 	} `json:"error"`
 }
 
-// tell gives the JWT of an account to all nodes that are there, and waits for each.
+// tell gives the JWT of an account to all nodes that are there, and waits for each. Those that are down do it when they are back.
 func (h *Hub) tell(account string) (nodes []string, err error) {
-	inbox := h.system.NewInbox()
-	sub, err := h.system.SubscribeSync(inbox)
+	answers, err := h.askNodes(updateSubject, []byte(account))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = sub.Unsubscribe() }()
-	if err := h.system.PublishRequest(updateSubject, inbox, []byte(account)); err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	until := time.Now().Add(nodesWithin)
-	for len(seen) < h.folder.Nodes {
-		m, err := sub.NextMsg(time.Until(until))
-		if err != nil {
-			break // those that are down do it when they are back
-		}
+	for _, text := range answers {
 		var t told
-		if err := json.Unmarshal(m.Data, &t); err != nil || t.Error != nil {
-			return nil, fmt.Errorf("a node does not take the account of hosts: %s", m.Data)
+		if err := json.Unmarshal(text, &t); err != nil || t.Error != nil {
+			return nil, fmt.Errorf("a node does not take the account of hosts: %s", text)
 		}
-		seen[t.Server.Name] = true
 	}
-	if len(seen) == 0 {
+	if len(answers) == 0 {
 		return nil, fmt.Errorf("no node took the account of hosts within %s", nodesWithin)
 	}
-	return slices.Sorted(maps.Keys(seen)), nil
+	return slices.Sorted(maps.Keys(answers)), nil
 }
 
 // hosts lists who has joined.

@@ -50,6 +50,15 @@ func (i Identity) String() string { return i.host }
 // GoString is the name.
 func (i Identity) GoString() string { return i.host }
 
+// HostOf reads whose JWT it is that a server let in: the name of the host, and its public key.
+func HostOf(text string) (host, key string, err error) {
+	c, err := hostClaims(text)
+	if err != nil {
+		return "", "", err
+	}
+	return c.Name, c.Subject, nil
+}
+
 // hostClaims reads the JWT of a host; that it is signed by its issuer is seen.
 func hostClaims(text string) (*jwt.UserClaims, error) {
 	c, err := jwt.DecodeUserClaims(text)
