@@ -248,29 +248,6 @@ func urgency(priority string) int {
 	return len(all)
 }
 
-// word is one of a command that another machine proposes: nothing that a shell reads otherwise,
-// nor that names a machine or a configuration.
-var word = regexp.MustCompile(`^[\pL\pN_./@:=,+-]+$`)
-
-// Proposed is a command that another machine proposes, where it is one of Custos that a shell
-// reads as it stands, and names no machine; "custos status" instead of any other.
-func Proposed(command string) string {
-	words := strings.Fields(command)
-	isOurs := len(words) > 1 && words[0] == "custos" && !slices.ContainsFunc(words[1:], func(w string) bool {
-		return !word.MatchString(w) || strings.HasPrefix(w, "--host") || strings.HasPrefix(w, "--config")
-	})
-	if !isOurs || strings.HasPrefix(words[1], "-") {
-		words = []string{"custos", "status"}
-	}
-	return strings.Join(words, " ")
-}
-
-// CommandOn is a command that another machine proposes, as it is to be typed here: it is one
-// of Custos, and goes to that very machine. Instead of any other it is the one that looks there.
-func CommandOn(host, command string) string {
-	return "custos --host " + host + strings.TrimPrefix(Proposed(command), "custos")
-}
-
 // HintsOn are what another machine proposes to type, as CommandOn says it.
 func HintsOn(host string, list []Hint) []Hint {
 	out := make([]Hint, 0, len(list))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"custos/internal/api"
 	"custos/internal/client"
 	"custos/internal/config"
 )
@@ -49,7 +50,7 @@ func (a *app) isBlind() bool { return a.Daemon.Client && a.host == nil }
 func (a *app) offered(topics []topic) (out []topic) {
 	for _, t := range topics {
 		t.commands = slices.DeleteFunc(t.commands, func(name string) bool {
-			_, may := elsewhere["custos "+name]
+			_, may := api.Elsewhere()["custos "+name]
 			return a.Daemon.Client && !may && !onClient["custos "+name]
 		})
 		if len(t.commands) > 0 {

@@ -19,22 +19,34 @@ func (a *app) flags() string {
 		out += " --config " + quote(a.file)
 	}
 	if a.host != nil {
-		out += " --host " + a.host.Name
+		out += hostFlag + a.host.Name
 	}
 	return out
 }
 
 // withFlags names the configuration and the host in the commands of a text: typed as they
-// stand, they must speak of the fleet that they were printed for.
+// stand, they must speak of the fleet that they were printed for. One that cannot speak of another machine is about this one.
 func withFlags(flags, text string) string {
 	if flags == "" || strings.HasPrefix(text, "ssh ") { // which speaks of the fleet that it goes to
 		return text
 	}
-	return typed.ReplaceAllStringFunc(text, func(s string) string {
-		m := typed.FindStringSubmatch(s)
-		return m[1] + "custos" + flags + m[2]
-	})
+	own, _, _ := strings.Cut(flags, hostFlag)
+	var out strings.Builder
+	last := 0
+	for _, m := range typed.FindAllStringSubmatchIndex(text, -1) {
+		name := m[3] + len("custos")
+		out.WriteString(text[last:name])
+		if last = name; api.GoesElsewhere("custos" + text[name:]) {
+			out.WriteString(flags)
+		} else {
+			out.WriteString(own)
+		}
+	}
+	return out.String() + text[last:]
 }
+
+// hostFlag begins the flag that names a host, which is the last of flags.
+const hostFlag = " --host "
 
 // command is a command, or a sentence with one, as it is to be typed.
 func (p *page) command(s string) string { return withFlags(p.flags, s) }

@@ -235,6 +235,19 @@ func TestWithFlags(t *testing.T) {
 			t.Errorf("without --config %q became %q", in, got)
 		}
 	}
+	for in, want := range map[string]string{
+		"custos":                              "custos --config c --host box1",
+		"custos why 3":                        "custos --config c --host box1 why 3",
+		"see custos feed --since 1h, or wait": "see custos --config c --host box1 feed --since 1h, or wait",
+		"`custos peek`":                       "`custos --config c --host box1 peek`",
+		"custos doctor":                       "custos --config c doctor",
+		"custos up; custos ps":                "custos --config c up; custos --config c --host box1 ps",
+		"custos help hosts.md":                "custos --config c help hosts.md",
+	} {
+		if got := withFlags(" --config c --host box1", in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
 	in := "{\n  \"command\": \"custos why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
 	want := "{\n  \"command\": \"custos --config c.toml why \\\"x\\\"\",\n  \"text\": \"custos why\"\n}"
 	if got := string(addressed(" --config c.toml", false, []byte(in))); got != want {

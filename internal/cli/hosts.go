@@ -13,19 +13,9 @@ import (
 	"custos/internal/remote"
 )
 
-// elsewhere are the commands that may speak of another machine: all that they do is asked of
-// the Custos there. Those that name something take it as HOST/NAME too.
-var elsewhere = map[string]bool{ // its first argument names something
-	"custos": false, "custos top": false, "custos ps": false, "custos status": false, "custos alerts": false, "custos plan": false, "custos preflight": false,
-	"custos feed": false, "custos errors": false, "custos report": false, "custos cost": false, "custos budget": false, "custos budget list": false,
-	"custos orders": false, "custos orders show": false, "custos orders cancel": false, "custos show": true, "custos peek": true, "custos logs": true, "custos wait": true, "custos why": true, "custos trace": true,
-	"custos failures": true, "custos nudge": true, "custos answer": true, "custos interrupt": true, "custos stop": true, "custos recover": true,
-	"custos spawn": true, "custos checkpoint": true, "custos ack": true, "custos approve": true, "custos deny": true, "custos attach": true,
-}
-
 // mayGoElsewhere has commands speak of the machine that is named.
 func (a *app) mayGoElsewhere(c *cobra.Command) {
-	if _, may := elsewhere[c.CommandPath()]; may {
+	if _, may := api.Elsewhere()[c.CommandPath()]; may {
 		c.Flags().StringVar(&a.onHost, "host", "", "another machine: a `HOST` of custos.toml ([host.HOST]) or of the hub")
 	}
 	if !c.HasParent() {
@@ -45,7 +35,7 @@ func (a *app) mayGoElsewhere(c *cobra.Command) {
 // of a name that begins with one.
 func (a *app) goElsewhere(cmd *cobra.Command, args []string) error {
 	name, rest := a.onHost, ""
-	if name == "" && elsewhere[cmd.CommandPath()] && len(args) > 0 {
+	if name == "" && api.Elsewhere()[cmd.CommandPath()] && len(args) > 0 {
 		name, rest, _ = strings.Cut(args[0], "/")
 	}
 	if a.onHost == "" && rest == "" || a.onHost == remote.AnyHost && cmd.CommandPath() == "custos spawn" {

@@ -85,7 +85,8 @@ func (l Lease) Enough() bool { return l.Mine && l.Left >= Duration(LeaseTime)*2/
 // Peer is another host of the hub.
 type Peer struct {
 	Name    string         `json:"name" help:"its name on the hub"`
-	Silent  Leaf[Duration] `json:"silent" help:"time since it told anything; 0s while it tells"`
+	Silent  Leaf[Duration] `json:"silent" help:"for how long it was listened to, and told nothing; 0s while it tells"`
+	Last    Leaf[Duration] `json:"last" help:"time since it told something last, as the hub's clock has it, whether or not anybody listened"`
 	Doubled bool           `json:"doubled,omitempty" help:"whether two daemons tell under its name at once"`
 }
 

@@ -150,7 +150,7 @@ var plainName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.:@/+-]*$`)
 // reads the name: one that it could take for something else is an error, of bad input.
 func (h Host) Attach(agent string) ([]string, error) {
 	if h.Hub != "" {
-		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %s on host %s: no terminal comes over a hub; with ssh in a section [host.%s] it does", agent, h.Name, h.Name), Hint: "custos peek " + h.Name + "/" + agent}
+		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %s on host %s: no terminal comes over a hub; with ssh in a section [host.%s] it does", agent, h.Name, h.Name), Hint: "custos peek " + agent}
 	}
 	if h.Socket != "" {
 		return nil, &api.Error{Kind: api.BadInput, Message: fmt.Sprintf("cannot go to %s on host %s: it is another container's, of which only what is published is seen; there it is: %s", agent, h.Name, api.Typed("docker", "exec", "-it", "CONTAINER", "custos", "attach", agent))}

@@ -174,6 +174,10 @@ func TestCommandsOfOtherMachines(t *testing.T) {
 		"custos why \"$(touch /tmp/x)": "custos --host box1 status",
 		"custos stop \x1b[31mann":      "custos --host box1 status",
 		"":                             "custos --host box1 status",
+		"custos thaw":                  "custos --host box1 status", // which would be done here
+		"custos help hosts.md":         "custos help hosts.md",
+		"custos up":                    "custos up",
+		"custos orders approve 7":      "custos --host box1 status",
 	} {
 		if got := api.CommandOn("box1", told); got != want {
 			t.Errorf("%q is shown as %q", told, got)

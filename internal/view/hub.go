@@ -56,7 +56,7 @@ func hubHost(p fleet.Peer) api.HubHost {
 	if d, known := p.Silent.Get(); known && d == 0 {
 		h.State = "tells"
 	} else if known {
-		h.State, h.Silent = "silent", time.Duration(d).Truncate(time.Second).String()
+		h.State, h.Silent = "silent", time.Duration(p.Last.Or(d)).Truncate(time.Second).String()
 	}
 	return h
 }

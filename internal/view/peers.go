@@ -11,7 +11,7 @@ import (
 func peerFacts(p fleet.Peer) []string {
 	told := "it is not known when it told anything last"
 	if d, known := p.Silent.Get(); known && d > 0 {
-		told = fmt.Sprintf("it tells nothing for %s", time.Duration(d).Truncate(time.Second))
+		told = fmt.Sprintf("it tells nothing for %s", time.Duration(p.Last.Or(d)).Truncate(time.Second))
 	} else if known {
 		told = "it tells"
 	}

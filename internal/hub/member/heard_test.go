@@ -14,15 +14,16 @@ func TestAHostThatWasNotHeardYet(t *testing.T) {
 	for name, c := range map[string]struct {
 		h    rows.Host
 		want fleet.Leaf[fleet.Duration]
+		last time.Duration
 	}{
-		"heard":       {rows.Host{Run: "r", Heard: true}, fleet.Known(fleet.Duration(0))},
-		"silent":      {rows.Host{Run: "r", Silent: true, Missed: time.Minute}, fleet.Known(fleet.Duration(time.Minute))},
-		"not yet":     {rows.Host{Run: "r", Age: 3 * time.Minute}, fleet.Unknown[fleet.Duration]("it was not heard yet, since it is listened to")},
-		"never heard": {rows.Host{}, fleet.Unknown[fleet.Duration]("it was never heard")},
+		"heard":       {rows.Host{Run: "r", Heard: true, Age: 4 * time.Second}, fleet.Known(fleet.Duration(0)), 0},
+		"silent":      {rows.Host{Run: "r", Silent: true, Missed: time.Minute, Age: 3 * time.Hour}, fleet.Known(fleet.Duration(time.Minute)), 3 * time.Hour},
+		"not yet":     {rows.Host{Run: "r", Age: 3 * time.Minute}, fleet.Unknown[fleet.Duration]("it was not heard yet, since it is listened to"), 3 * time.Minute},
+		"never heard": {rows.Host{}, fleet.Unknown[fleet.Duration]("it was never heard"), -1},
 	} {
 		c.h.Name = "box2"
-		if got := peer(c.h).Silent; got != c.want {
-			t.Errorf("%s: it is silent for %+v, want %+v", name, got, c.want)
+		if got := peer(c.h); got.Silent != c.want || got.Last.Or(-1) != fleet.Duration(c.last) {
+			t.Errorf("%s: it is silent for %+v, and told last %+v ago; want %+v, %s", name, got.Silent, got.Last, c.want, c.last)
 		}
 		if got := has("box2", rows.Snapshot{Hosts: []rows.Host{c.h}, Whole: true}).Silent; c.h.Run != "" && got != c.want {
 			t.Errorf("%s: its workers are those of a host that is silent for %+v, want %+v", name, got, c.want)

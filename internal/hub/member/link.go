@@ -87,6 +87,8 @@ func (m *Member) heard(c wire.Change) {
 	switch {
 	case c.Connected:
 		m.reached("")
+	case errors.Is(c.Err, natsclient.ErrAuthorization), errors.Is(c.Err, natsclient.ErrAuthRevoked):
+		m.reached("the hub does not let this host in: its key was revoked there (custos join TOKEN --replace joins anew), or the hub has just begun")
 	case c.Err != nil:
 		m.reached("the hub is not reached: " + fleet.Line(fleet.Redact(c.Err.Error()), 200))
 	default:
@@ -159,7 +161,7 @@ func rest(ctx context.Context, d time.Duration) {
 func (k *link) peers() (out []fleet.Peer) {
 	seen := k.board.Snapshot()
 	for _, name := range k.names() {
-		p := fleet.Peer{Name: name, Silent: fleet.Unknown[fleet.Duration]("it was never heard")}
+		p := peer(rows.Host{Name: name})
 		if i := slices.IndexFunc(seen.Hosts, func(h rows.Host) bool { return h.Name == name }); i >= 0 {
 			p = peer(seen.Hosts[i])
 		}
@@ -176,14 +178,18 @@ func (k *link) peers() (out []fleet.Peer) {
 }
 
 func peer(h rows.Host) fleet.Peer {
-	p := fleet.Peer{Name: h.Name, Doubled: h.Doubled, Silent: fleet.Known(fleet.Duration(0))}
+	tells := fleet.Known(fleet.Duration(0))
+	p := fleet.Peer{Name: h.Name, Doubled: h.Doubled, Silent: tells, Last: fleet.Known(fleet.Duration(h.Age.Truncate(time.Second)))}
 	switch {
 	case h.Run == "":
 		p.Silent = fleet.Unknown[fleet.Duration]("it was never heard")
+		p.Last = p.Silent
 	case h.Silent:
 		p.Silent = fleet.Known(fleet.Duration(h.Missed.Truncate(time.Second)))
 	case !h.Heard:
 		p.Silent = fleet.Unknown[fleet.Duration]("it was not heard yet, since it is listened to")
+	default:
+		p.Last = tells // it is for people, and changes with each head
 	}
 	return p
 }
@@ -280,7 +286,9 @@ func (k *link) hear(ctx context.Context, found map[string]protocol.Host) error {
 		}
 	}
 	k.know(found)
-	k.keep(k.known())
+	if is { // else the hub has lost its store, and they are unknown, and not gone
+		k.keep(k.known())
+	}
 	k.m.listed(is)
 	return nil
 }

@@ -213,7 +213,10 @@ func TestARevokedHost(t *testing.T) {
 	b.Want("forge/x")
 	eventually(t, "box2 holds a lease", func() bool { return mine(b, "forge/x") })
 	hub.Revoke(t, "box2")
-	eventually(t, "box2 is shut out", func() bool { return b.Seen(now()).Status == fleet.StatusUnknown })
+	eventually(t, "box2 is shut out, and says why", func() bool {
+		seen := b.Seen(now())
+		return seen.Status == fleet.StatusUnknown && strings.Contains(seen.Why, "its key was revoked there")
+	})
 	if _, err := asks(t, b, "box1", ""); err == nil {
 		t.Error("a revoked host asks")
 	}
@@ -293,7 +296,8 @@ func TestAHubThatLostItsStore(t *testing.T) {
 	t.Parallel()
 	hub := hubtest.Start(t, 1)
 	m, _ := host(t, hub.Join(t, "box1"), nil)
-	eventually(t, "it is well", func() bool { return m.Seen(now()).Status == fleet.StatusOK })
+	hub.Join(t, "box2")
+	eventually(t, "it is well", func() bool { return m.Seen(now()).Status == fleet.StatusOK && len(m.Names()) == 1 })
 	hub.Stop(0)
 	if err := os.RemoveAll(filepath.Join(hub.Dirs[0], "store")); err != nil {
 		t.Fatal(err)
@@ -303,6 +307,9 @@ func TestAHubThatLostItsStore(t *testing.T) {
 		seen := m.Seen(now())
 		return seen.Status == fleet.StatusUnknown && strings.Contains(seen.Why, "does not know this host")
 	})
+	if shown := m.Looks(t.Context(), 0).Hosts; len(shown) != 1 || shown[0].Name != "box2" || shown[0].Status != "unknown" {
+		t.Errorf("the other host is gone, and not unknown: %+v", shown)
+	}
 	_, k, _ := m.now()
 	eventually(t, "it gives back what it holds", func() bool { return !holds(k.standings(), "") })
 	m.Want("forge/x")

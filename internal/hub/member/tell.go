@@ -90,7 +90,7 @@ func (m *Member) Looks(ctx context.Context, since int64) api.HubLooks {
 	}
 	k.shown.mu.Lock()
 	defer k.shown.mu.Unlock()
-	return k.shown.read.Looks(k.names(), s, m.o.Now().Wall, since)
+	return k.shown.read.Looks(m.Names(), s, m.o.Now().Wall, since)
 }
 
 // unseen are the other hosts, by the names that were kept, where this one is at no hub now.
