@@ -13,6 +13,7 @@ type Hub struct {
 	Looks  string     `json:"looks,omitempty"`  // the host that looks after all, and tells of those that are silent; empty: not known
 	Remote string     `json:"remote,omitempty"` // what people at other hosts may do here: view, ask or act
 	Hosts  []HubHost  `json:"hosts"`            // the others
+	Nodes  []HubNode  `json:"nodes,omitempty"`  // the servers of the hub, where it has several
 	Leases []HubLease `json:"leases"`           // what this host wants, or holds
 	Offers Offers     `json:"offers"`           // what this host has for agents that anybody wants to start
 	Next   []Hint     `json:"next"`
@@ -34,6 +35,12 @@ type HubHost struct {
 	State   string `json:"state"` // tells, silent, or unknown where this host does not look after it
 	Silent  string `json:"silent,omitempty"`
 	Doubled bool   `json:"doubled,omitempty"` // two daemons tell under its name
+}
+
+// HubNode is one of several servers of the hub.
+type HubNode struct {
+	Name  string `json:"name"`
+	State string `json:"state"` // leads, follows, behind or gone
 }
 
 // HubLease is how this host stands with something that several share.

@@ -52,6 +52,8 @@ func (p *pass) collect(k fleet.Kind) []item {
 		return each(s.Hub.Value.Pools, func(x *fleet.PoolFacts) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindPeer:
 		return each(s.Hub.Value.Peers, func(x *fleet.Peer) item { return named(x.Name, x, fleet.Target{}) })
+	case fleet.KindNode:
+		return each(s.Hub.Value.NodesToTell(), func(x *fleet.HubNode) item { return named(x.Name, x, fleet.Target{}) })
 	case fleet.KindOrder:
 		return each(s.Self.Value.Asked, func(x *fleet.Asked) item { return named(x.ID, x, fleet.Target{}) })
 	case fleet.KindOverlap:

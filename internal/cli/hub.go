@@ -86,6 +86,7 @@ func writeHub(p *page, v api.Hub) {
 		p.text(0, "Agents are placed here by the label "+flat(strings.Join(v.Offers.Labels, ", "))+".")
 	}
 	writeHubHosts(p, v)
+	writeHubNodes(p, v.Nodes)
 	rows := make([][]string, 0, len(v.Leases))
 	for _, l := range v.Leases {
 		holder := flat(l.Holder)
@@ -100,6 +101,16 @@ func writeHub(p *page, v api.Hub) {
 		p.table([]column{{head: "SHARED", shorten: middle}, {head: "HELD BY"}, {head: "", shorten: cut}}, rows)
 	}
 	p.next(v.Next)
+}
+
+func writeHubNodes(p *page, nodes []api.HubNode) {
+	rows := make([][]string, 0, len(nodes))
+	for _, n := range nodes {
+		rows = append(rows, []string{flat(n.Name), flat(n.State)})
+	}
+	if len(rows) > 0 {
+		p.table([]column{{head: "NODE OF THE HUB"}, {head: "STATE", shorten: cut}}, rows)
+	}
 }
 
 func writeHubHosts(p *page, v api.Hub) {

@@ -16,8 +16,24 @@ type Hub struct {
 	// Told are the workers of this host that the other hosts are told of.
 	Told  []PoolWorkers `json:"told,omitempty" unread:"no rule judges who starts workers: a pool does"`
 	Pools []PoolFacts   `json:"pools,omitempty" unread:"over = \"pool\" ranges over them"` // that all hosts have together, likewise
+	Nodes []HubNode     `json:"nodes,omitempty" unread:"over = \"node\" ranges over them"` // servers of the hub, as this host is told of them
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
+}
+
+// NodesToTell are the nodes of which this host tells: one of all hosts does, which looks after them.
+func (h Hub) NodesToTell() []HubNode {
+	if h.Host == "" || h.Watches != h.Host {
+		return nil
+	}
+	return h.Nodes
+}
+
+// HubNode is one of several servers of a hub.
+type HubNode struct {
+	Name  string `json:"name" help:"its name"`
+	State string `json:"state" help:"how it stands with the others: leads, follows, behind (it lacks what they have) or gone"`
+	Down  bool   `json:"down,omitempty" help:"whether it is behind or gone, so that it cannot take the place of another one"`
 }
 
 // Lease is how this host stands with something that several share.

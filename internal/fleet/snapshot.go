@@ -135,7 +135,7 @@ func PartOf(k Kind) PartName {
 		return PartVaults
 	case KindBudget:
 		return PartSpending
-	case KindPeer, KindPool:
+	case KindPeer, KindNode, KindPool:
 		return PartHub
 	case KindOverlap:
 		return PartOverlaps

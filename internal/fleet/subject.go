@@ -50,6 +50,7 @@ const (
 
 	KindVault Kind = "vault" // one item: VAULT/FOLDER/FILE
 	KindPeer  Kind = "peer"  // another host of the hub: its name
+	KindNode  Kind = "node"  // a server of the hub: its name
 
 	KindOverlap Kind = "overlap" // the folders of both worktrees
 

@@ -55,6 +55,7 @@ func lists() []variable {
 		listed("workers", "worker", "every worker of a CI system", fleet.PartCI, func(s S) []fleet.Worker { return s.CI.Value.Workers }),
 		listed("vaults", "vault", "every item of every vault", fleet.PartVaults, func(s S) []fleet.VaultItem { return s.Vaults.Value }),
 		listed("peers", "peer", "every other host of the hub that this one looks after", fleet.PartHub, func(s S) []fleet.Peer { return s.Hub.Value.Peers }),
+		listed("nodes", "node", "every server of the hub, where it has several, for the host that looks after all", fleet.PartHub, func(s S) []fleet.HubNode { return s.Hub.Value.NodesToTell() }),
 		listed("pools", "pool", "every pool of which this host starts the workers of all", fleet.PartHub, func(s S) []fleet.PoolFacts { return s.Hub.Value.Pools }),
 		listed("orders", "order", "every order of a person at another host that waits for one here", fleet.PartSelf, func(s S) []fleet.Asked { return s.Self.Value.Asked }),
 		listed("works", "work", "every piece of work of the ledger", fleet.PartCoordination, func(s S) []fleet.WorkFacts { return s.Coordination.Value.Work }),
@@ -69,7 +70,7 @@ func lists() []variable {
 // Kinds lists what a rule may range over, sorted.
 func Kinds() []fleet.Kind {
 	return []fleet.Kind{fleet.KindAgent, fleet.KindBudget, fleet.KindCode, fleet.KindContainer, fleet.KindConvoy, fleet.KindExtra, fleet.KindGate, fleet.KindHost, fleet.KindIssue, fleet.KindLandmark, fleet.KindLock,
-		fleet.KindLog, fleet.KindMail, fleet.KindMerge, fleet.KindMount, fleet.KindOrder, fleet.KindOverlap, fleet.KindPart, fleet.KindPeer, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPool, fleet.KindPull, fleet.KindProject,
+		fleet.KindLog, fleet.KindMail, fleet.KindMerge, fleet.KindMount, fleet.KindNode, fleet.KindOrder, fleet.KindOverlap, fleet.KindPart, fleet.KindPeer, fleet.KindPhase, fleet.KindPipeline, fleet.KindPlugin, fleet.KindPool, fleet.KindPull, fleet.KindProject,
 		fleet.KindReceiver, fleet.KindRepo, fleet.KindRun, fleet.KindSelf, fleet.KindSession, fleet.KindVault, fleet.KindWork, fleet.KindWorker, fleet.KindWorktree}
 }
 

@@ -40,6 +40,7 @@ func vocabulary() []*structure {
 		structureOf[fleet.Repo]("repo", "One git repository, seen through its main worktree."),
 		structureOf[fleet.Worktree]("worktree", "One linked git worktree."),
 		structureOf[fleet.Peer]("peer", "Another host of the hub, as it tells of itself; only that host has them which looks after the others."),
+		structureOf[fleet.HubNode]("node", "One of several servers of the hub; only that host has them which looks after the others."),
 		structureOf[fleet.PoolFacts]("pool", "A pool of which one host starts the workers of all; only that host has it."),
 		structureOf[fleet.Asked]("order", "An order of a person at another host of the hub that waits for a person here."),
 		structureOf[fleet.Overlap]("overlap", "What the agents of two worktrees of one repository both change, before either has brought it in."),

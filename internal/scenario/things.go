@@ -36,6 +36,7 @@ func things() []thing {
 		one("repo", func(s *fleet.Snapshot) *[]fleet.Repo { return &s.Repos.Value.Repos }),
 		one("worktree", func(s *fleet.Snapshot) *[]fleet.Worktree { return &s.Repos.Value.Worktrees }),
 		one("peer", func(s *fleet.Snapshot) *[]fleet.Peer { return &s.Hub.Value.Peers }),
+		one("node", func(s *fleet.Snapshot) *[]fleet.HubNode { return &s.Hub.Value.Nodes }),
 		one("pool", func(s *fleet.Snapshot) *[]fleet.PoolFacts { return &s.Hub.Value.Pools }),
 		one("order", func(s *fleet.Snapshot) *[]fleet.Asked { return &s.Self.Value.Asked }),
 		one("overlap", func(s *fleet.Snapshot) *[]fleet.Overlap { return &s.Overlaps.Value }),

@@ -47,6 +47,7 @@ func Healthy(at fleet.Instant) fleet.Snapshot {
 		Vaults: fleet.Part[[]fleet.VaultItem]{Sight: ok, Value: []fleet.VaultItem{{Name: "ops/fired/tag.toml", Vault: "ops", ID: "tag", Path: "/v/fired/tag.toml", Owner: fleet.OwnerConfigured,
 			State: fleet.VaultDispatched, Age: hours(1), Movable: fleet.Known(false)}}},
 		Hub: fleet.Part[fleet.Hub]{Sight: ok, Value: fleet.Hub{Host: "box1", Watches: "box1", Peers: []fleet.Peer{{Name: "box2", Silent: fleet.Known(fleet.Duration(0))}},
+			Nodes: []fleet.HubNode{{Name: "a", State: "leads"}, {Name: "b", State: "follows"}, {Name: "c", State: "follows"}},
 			Pools: []fleet.PoolFacts{{Name: "dev", Most: 3, Present: fleet.Known(2), Where: "box1 1, box2 1"}}}},
 		Overlaps: fleet.Part[[]fleet.Overlap]{Sight: ok, Value: []fleet.Overlap{{Name: "/p/a and /p/b", Repo: "/p", One: "/p/a", Other: "/p/b", Soft: []string{"go.mod"}, Conflicts: fleet.Known[[]string](nil)}}},
 		Extra:    fleet.Part[[]fleet.Extra]{Sight: ok},

@@ -81,6 +81,8 @@ func describe(s *fleet.Snapshot, of fleet.Subject) []string {
 		return found(s.Self.Value.Receivers, func(r fleet.Receiver) string { return r.Name }, of.Name, receiverFacts)
 	case fleet.KindPeer:
 		return found(s.Hub.Value.Peers, func(p fleet.Peer) string { return p.Name }, of.Name, peerFacts)
+	case fleet.KindNode:
+		return found(s.Hub.Value.Nodes, func(n fleet.HubNode) string { return n.Name }, of.Name, nodeFacts)
 	case fleet.KindOrder:
 		return found(s.Self.Value.Asked, func(o fleet.Asked) string { return o.ID }, of.Name, askedFacts)
 	case fleet.KindOverlap:

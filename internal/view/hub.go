@@ -22,6 +22,9 @@ func Hub(host string, p fleet.Part[fleet.Hub], names []string, remote string) ap
 		}
 		out.Hosts = append(out.Hosts, h)
 	}
+	for _, n := range p.Value.Nodes {
+		out.Nodes = append(out.Nodes, api.HubNode{Name: n.Name, State: n.State})
+	}
 	for _, l := range p.Value.Leases {
 		out.Leases = append(out.Leases, hubLease(l))
 	}

@@ -22,6 +22,11 @@ func peerFacts(p fleet.Peer) []string {
 	return out
 }
 
+// nodeFacts says how a server of the hub stands with the others.
+func nodeFacts(n fleet.HubNode) []string {
+	return []string{"a server of the hub: " + map[string]string{"leads": "it leads", "follows": "it has what the others have", "behind": "it lacks what the others have", "gone": "it is gone"}[n.State]}
+}
+
 // askedFacts says what a person at another host asks for.
 func askedFacts(o fleet.Asked) []string {
 	return []string{fmt.Sprintf("%s asks to %s %s, and has waited for %s: a person here approves of it, or cancels it", fleet.Line(o.By, 80), o.Do, fleet.Line(o.Agent, 80), time.Duration(o.Waits).Truncate(time.Second))}

@@ -48,6 +48,9 @@ func Subjects(s *fleet.Snapshot) []fleet.Subject {
 	for _, p := range s.Hub.Value.Peers {
 		add(fleet.KindPeer, p.Name)
 	}
+	for _, n := range s.Hub.Value.Nodes {
+		add(fleet.KindNode, n.Name)
+	}
 	for _, p := range s.Hub.Value.Pools {
 		add(fleet.KindPool, p.Name)
 	}

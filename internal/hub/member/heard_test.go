@@ -1,10 +1,12 @@
 package member
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"custos/internal/fleet"
+	"custos/internal/hub/hubtest"
 	"custos/internal/hub/rows"
 )
 
@@ -28,5 +30,29 @@ func TestAHostThatWasNotHeardYet(t *testing.T) {
 		if got := has("box2", rows.Snapshot{Hosts: []rows.Host{c.h}, Whole: true}).Silent; c.h.Run != "" && got != c.want {
 			t.Errorf("%s: its workers are those of a host that is silent for %+v, want %+v", name, got, c.want)
 		}
+	}
+}
+
+// TestNodesOfAHub: a host is told of each how it stands; of a hub of one there is nothing to tell.
+func TestNodesOfAHub(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 3)
+	m, _ := host(t, hub.Join(t, "box1"), nil)
+	states := func() (all string) {
+		for _, n := range m.Seen(now()).Value.Nodes {
+			all += n.State + " "
+		}
+		return all
+	}
+	eventually(t, "all are there", func() bool { s := states(); return strings.Count(s, "follows") == 2 && strings.Contains(s, "leads") })
+	hub.Stop(1)
+	eventually(t, "one is gone", func() bool { s := states(); return strings.Count(s, "gone") == 1 && strings.Contains(s, "leads") })
+	hub.Restart(1)
+	eventually(t, "it is back", func() bool { s := states(); return strings.Count(s, "follows") == 2 && strings.Contains(s, "leads") })
+}
+
+func TestStatesOfNodes(t *testing.T) {
+	if got := nodesOf([]rows.Node{{Name: "a", State: "leads"}, {Name: "b", State: "behind"}, {Name: "c", State: "gone"}}); got[0].Down || !got[1].Down || !got[2].Down {
+		t.Errorf("%+v", got)
 	}
 }

@@ -194,6 +194,14 @@ func peer(h rows.Host) fleet.Peer {
 	return p
 }
 
+// nodesOf are the servers of the hub.
+func nodesOf(told []rows.Node) (out []fleet.HubNode) {
+	for _, n := range told {
+		out = append(out, fleet.HubNode{Name: n.Name, State: n.State, Down: n.State == "behind" || n.State == "gone"})
+	}
+	return out
+}
+
 // names are those of the other hosts that are not revoked.
 func (k *link) names() (out []string) {
 	k.mu.Lock()

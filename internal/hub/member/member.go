@@ -275,6 +275,9 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	if i >= 0 {
 		out.Value.Watches = all[i].Holder
 	}
+	if k != nil {
+		out.Value.Nodes = nodesOf(k.rows.Nodes())
+	}
 	if k != nil && i >= 0 && all[i].Mine {
 		out.Value.Peers = k.peers()
 	}

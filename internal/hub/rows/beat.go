@@ -124,7 +124,10 @@ func (p *Publisher) made(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("cannot find the bucket %s: %w", Bucket, err)
 	}
-	return s.CachedInfo().Created.UnixNano(), nil
+	info := s.CachedInfo()
+	nodes := nodesOf(info.Cluster)
+	p.nodes.Store(&nodes)
+	return info.Created.UnixNano(), nil
 }
 
 // keys are those of this host that are in the bucket, or have been removed lately.

@@ -46,10 +46,11 @@ type Publisher struct {
 	whole map[string][]byte // what may be told of want, once the bucket has all of it
 	twice time.Time         // when another one was last seen to tell under this name
 
-	stale    atomic.Bool   // it is not known what is in the bucket
-	created  atomic.Int64  // when it was made, as far as is known
-	told     atomic.Int64  // how many rows there are
-	missed   chan []string // keys that are in the bucket, to be held against what was written
+	stale    atomic.Bool            // it is not known what is in the bucket
+	nodes    atomic.Pointer[[]Node] // that keep the bucket, as was told last
+	created  atomic.Int64           // when it was made, as far as is known
+	told     atomic.Int64           // how many rows there are
+	missed   chan []string          // keys that are in the bucket, to be held against what was written
 	apart    time.Duration
 	believed shown  // of Run alone
 	head     uint64 // the number that the bucket gave to the head before, of beats alone; 0: not known
