@@ -62,6 +62,9 @@ hosts are silent is known by the one that looks after all; status there shows it
 hub is not reached the command ends with exit code 3: nothing that is shared is acted on then.`,
 		Example: "  custos hub status",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f := cmd.Flags().Lookup("dir"); f != nil && f.Changed {
+				return usage("cannot show a hub by --dir: status is of this host; custos hub hosts --dir %s shows who has joined", flat(f.Value.String()))
+			}
 			v, err := ask(cmd.Context(), a, patience, func(ctx context.Context, c *api.Client) (api.Hub, error) { return c.Hub(ctx) }, writeHub)
 			return unlessKnown(v.Why, err)
 		},
@@ -71,7 +74,7 @@ hub is not reached the command ends with exit code 3: nothing that is shared is 
 func writeHub(p *page, v api.Hub) {
 	switch {
 	case v.Host == "" && v.Status == "absent":
-		p.text(0, "This host shares nothing with others. A hub is made by custos hub init, and joined by custos join.")
+		p.text(0, "This host shares nothing with others. A hub is made by custos hub init, and joined by custos join. Where one runs, custos hub hosts shows who has joined it.")
 		return
 	case v.Why != "":
 		who := "This host has joined a hub"

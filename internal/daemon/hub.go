@@ -134,11 +134,20 @@ func (s *system) toldToHosts(ctx context.Context) (looks.Told, error) {
 		return looks.Told{Workers: workers}, fmt.Errorf("its agents are not seen: %s", p.Snapshot.Agents.Why)
 	}
 	agents := view.Agents(p, view.Hints{Daemon: true})
-	alerts := slices.DeleteFunc(slices.Clone(p.Assessment.Alerts), func(a fleet.Alert) bool { return a.Status == fleet.AlertResolved })
+	alerts := known(p.Assessment.Alerts, p.Past.Alerts, s.loop.Trouble() != "")
 	out := looks.Told{Look: view.FirstLook(p, s.actor, view.Hints{Daemon: true, Configured: s.cfg.Found}), Alerts: view.Alerts(alerts, p.Snapshot.At), Pending: agents.Pending, Kept: agents.Kept,
 		Workers: workers}
 	out.Look.Agents, out.Offers = agents.Agents, s.offers(&p)
 	return out, nil
+}
+
+// known are the alerts that stand and are written down, for a number means nothing before; where nothing can be written,
+// all that stand.
+func known(seen, written []fleet.Alert, unwritten bool) []fleet.Alert {
+	return slices.DeleteFunc(slices.Clone(seen), func(a fleet.Alert) bool {
+		is := slices.ContainsFunc(written, func(w fleet.Alert) bool { return w.Number == a.Number })
+		return a.Status == fleet.AlertResolved || !is && !unwritten
+	})
 }
 
 // stirHub has other hosts be told what changed here.

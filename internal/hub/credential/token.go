@@ -81,6 +81,9 @@ func (t Token) Encode() (string, error) {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(sum[:4:4], text...)), err
 }
 
+// errDamaged is of what is not all of a token. A terminal takes 4095 bytes of a line, and says nothing of those beyond (Linux, N_TTY_BUF_SIZE).
+var errDamaged = errors.New("this token is damaged: it was not copied whole (a terminal takes 4095 bytes: custos join - < FILE)")
+
 // ReadToken reads what Encode wrote. A part of it, or one with a slip in it, is an error.
 func ReadToken(text string) (t Token, err error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)
@@ -92,10 +95,10 @@ func ReadToken(text string) (t Token, err error) {
 	}
 	data, err := base64.RawURLEncoding.DecodeString(rest)
 	if err != nil || len(data) < 4 {
-		return t, errors.New("this token is damaged: it was not copied whole")
+		return t, errDamaged
 	}
 	if sum := sha256.Sum256(data[4:]); !bytes.Equal(sum[:4], data[:4]) {
-		return t, errors.New("this token is damaged: it was not copied whole")
+		return t, errDamaged
 	}
 	if err := json.Unmarshal(data[4:], &t); err != nil {
 		return Token{}, errors.New("this token is damaged")

@@ -262,7 +262,7 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	}
 	all, silent := l.All()
 	if cut == "" && silent != "" {
-		cut = "its leases are not told: " + fleet.Line(fleet.Redact(silent), 200)
+		cut = "its leases are not told, as where too few of its nodes are there: " + fleet.Line(fleet.Redact(silent), 200)
 	}
 	if cut != "" {
 		return m.blind(out, cut)
