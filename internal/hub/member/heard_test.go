@@ -56,3 +56,17 @@ func TestStatesOfNodes(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestAHubWithoutAQuorum: that too few nodes are there is said in words, with what to do.
+func TestAHubWithoutAQuorum(t *testing.T) {
+	t.Parallel()
+	hub := hubtest.Start(t, 3)
+	m, _ := host(t, hub.Join(t, "box1"), nil)
+	eventually(t, "it is well", func() bool { return m.Seen(now()).Status == fleet.StatusOK })
+	hub.Stop(1)
+	hub.Stop(2)
+	eventually(t, "it says so", func() bool {
+		seen := m.Seen(now())
+		return seen.Status == fleet.StatusUnknown && strings.Contains(seen.Why, "too few of its nodes are there")
+	})
+}

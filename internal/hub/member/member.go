@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -262,7 +263,7 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 	}
 	all, silent := l.All()
 	if cut == "" && silent != "" {
-		cut = "its leases are not told, as where too few of its nodes are there: " + fleet.Line(fleet.Redact(silent), 200)
+		cut = "its leases are not told: " + tooFew(fleet.Line(fleet.Redact(silent), 200))
 	}
 	if cut != "" {
 		return m.blind(out, cut)
@@ -286,6 +287,14 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 		out.Value.Told = k.told()
 	}
 	return out
+}
+
+// tooFew says in words what a hub answers of which too few nodes are there (nats-server v2.15.2, errors.json, 10008).
+func tooFew(why string) string {
+	if !strings.Contains(why, "JetStream system temporarily unavailable") {
+		return why
+	}
+	return "too few of its nodes are there (" + why + "): start another one"
 }
 
 // blind is a hub of which nothing is known, but this host's own name there.
