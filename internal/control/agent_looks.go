@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"custos/internal/api"
 	"custos/internal/fleet"
@@ -61,9 +62,19 @@ func (c *Control) agent(ctx context.Context, call Call) (any, error) {
 	}
 	out := view.Agent(a, registered, pass, failures, c.Teller)
 	c.tellTyping(&out.Agent)
+	if call.From != "" {
+		peeked(&out)
+	}
 	messages, err := c.History.MessagesFor(ctx, name, messagesShown)
 	out.Messages = view.Messages(messages)
 	return out, unlessForgotten(pass.Past, err)
+}
+
+// peeked proposes a look at an agent's screen instead of its terminal, which does not come over a hub.
+func peeked(d *api.AgentDetail) {
+	for i := range d.Next {
+		d.Next[i].Command = strings.Replace(d.Next[i].Command, "custos attach ", "custos peek ", 1)
+	}
 }
 
 // notYet says that an agent is ordered, and is not there.

@@ -308,7 +308,7 @@ func TestAHostIsSeenFromAnother(t *testing.T) {
 		}
 	}
 	await(t, func() string { return ps + b.said.String() }, shows("box1/worker", "idle"))
-	if out, code := b.says("show", "box1/worker"); code != 0 || !strings.Contains(out, "worker") {
+	if out, code := b.says("show", "box1/worker"); code != 0 || !strings.Contains(out, "--host box1 peek worker") || strings.Contains(out, "attach") {
 		t.Errorf("it cannot be asked for more: %d: %s", code, out)
 	}
 	dir := filepath.Join(a.dir, "work")
