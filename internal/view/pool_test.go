@@ -33,14 +33,3 @@ func TestAPoolOfSeveralHosts(t *testing.T) {
 		}
 	}
 }
-
-// TestSinceWhenAHostIsSilent: what is told is when it was heard last, however short a time this host has listened.
-func TestSinceWhenAHostIsSilent(t *testing.T) {
-	p := fleet.Peer{Name: "b", Silent: fleet.Known(fleet.Duration(time.Minute)), Last: fleet.Known(fleet.Duration(3 * time.Hour))}
-	if h := hubHost(p); h.State != "silent" || h.Silent != "3h0m0s" {
-		t.Errorf("%+v", h)
-	}
-	if got := peerFacts(p); got[0] != "another host of the hub: it tells nothing for 3h0m0s" {
-		t.Errorf("%q", got)
-	}
-}
