@@ -73,13 +73,24 @@ func (p *Publisher) putHead(ctx context.Context, b []byte) error {
 	}
 	ack, err := p.js.Publish(ctx, p.subject(headKey), b, upon...)
 	if last, is := another(err); is {
-		p.sawAnother(last > p.head) // a bucket that was lost has none, or an earlier one
+		p.sawAnother(last > p.head && p.isAnothers(ctx)) // a bucket that was lost has none, or an earlier one
 		ack, err = p.js.Publish(ctx, p.subject(headKey), b)
 	}
 	if p.head = 0; err == nil {
 		p.head = ack.Sequence
 	}
 	return err
+}
+
+// isAnothers says whether the head that is in the bucket is of another daemon: one of ours may have been on its way for long.
+func (p *Publisher) isAnothers(ctx context.Context) bool {
+	kv, err := p.js.KeyValue(ctx, Bucket)
+	if err != nil {
+		return false
+	}
+	e, err := kv.Get(ctx, p.Host+"."+headKey)
+	var is head
+	return err == nil && json.Unmarshal(e.Value(), &is) == nil && is.Run != p.PublisherOptions.Run
 }
 
 // another is the number of the last message where that is another one than was said.

@@ -228,7 +228,7 @@ func TestTwoDaemonsOfOneName(t *testing.T) {
 }
 
 // TestATwinIsNoticed: who tells under a name notices that another one does, too, and takes a bucket
-// that was lost for none.
+// that was lost for none, nor one of its own heads that comes late.
 func TestATwinIsNoticed(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
@@ -244,6 +244,14 @@ func TestATwinIsNoticed(t *testing.T) {
 	await(t, "more heads", func() bool { return p.Counts.Heads.Load() >= told+3 })
 	if p.Doubled() {
 		t.Error("it takes a bucket that was lost for a twin")
+	}
+	if _, err := js.Publish(t.Context(), prefix+"a."+headKey, []byte(`{"v":1,"run":"r1","seq":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	told = p.Counts.Heads.Load()
+	await(t, "more heads", func() bool { return p.Counts.Heads.Load() >= told+2 })
+	if p.Doubled() {
+		t.Error("it takes one of its own heads that comes late for a twin's")
 	}
 	q, _ := publish(t, h.js(t), "a", "r2")
 	await(t, "that each notices the other", func() bool { return p.Doubled() && q.Doubled() })
