@@ -7,16 +7,18 @@ import (
 
 // Hub is how this host stands with others: what it shares, and which hosts there are.
 type Hub struct {
-	Host   string     `json:"host"`             // its name there; empty: it shares nothing
-	Status string     `json:"status"`           // ok, unknown or absent
-	Why    string     `json:"why,omitempty"`    // why it is not ok
-	Looks  string     `json:"looks,omitempty"`  // the host that looks after all, and tells of those that are silent; empty: not known
-	Remote string     `json:"remote,omitempty"` // what people at other hosts may do here: view, ask or act
-	Hosts  []HubHost  `json:"hosts"`            // the others
-	Nodes  []HubNode  `json:"nodes,omitempty"`  // the servers of the hub, where it has several
-	Leases []HubLease `json:"leases"`           // what this host wants, or holds
-	Offers Offers     `json:"offers"`           // what this host has for agents that anybody wants to start
-	Next   []Hint     `json:"next"`
+	Host   string `json:"host"`            // its name there; empty: it shares nothing
+	Status string `json:"status"`          // ok, unknown or absent
+	Why    string `json:"why,omitempty"`   // why it is not ok
+	Looks  string `json:"looks,omitempty"` // the host that looks after all, and tells of those that are silent; empty: not known
+	// Doubled: another daemon tells under the name of this host, and nothing is ordered here from elsewhere.
+	Doubled bool       `json:"doubled,omitempty"`
+	Remote  string     `json:"remote,omitempty"` // what people at other hosts may do here: view, ask or act
+	Hosts   []HubHost  `json:"hosts"`            // the others
+	Nodes   []HubNode  `json:"nodes,omitempty"`  // the servers of the hub, where it has several
+	Leases  []HubLease `json:"leases"`           // what this host wants, or holds
+	Offers  Offers     `json:"offers"`           // what this host has for agents that anybody wants to start
+	Next    []Hint     `json:"next"`
 }
 
 // Offers is what a host has for agents that anybody wants to start.

@@ -119,9 +119,7 @@ func writeBudgets(p *page, v api.Budgets) {
 	for _, b := range v.Rows {
 		rows = append(rows, []string{flat(b.Name), b.Window, flat(b.Says), b.Share(), b.StageWord(), b.TimeToLimit})
 	}
-	if len(rows) > 0 {
-		p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED", shorten: cut}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
-	}
+	p.table([]column{{head: "BUDGET", shorten: middle}, {head: "WINDOW"}, {head: "USED", shorten: cut}, {head: "SHARE", right: true}, {head: "STAGE"}, {head: "LIMIT IN", right: true}}, rows)
 	for _, b := range v.Rows {
 		if b.Hint != "" {
 			p.text(0, fmt.Sprintf("%s holds %s:", flat(b.Name), flat(b.Holds())))

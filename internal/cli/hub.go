@@ -85,6 +85,9 @@ func writeHub(p *page, v api.Hub) {
 	default:
 		p.text(0, "This is host "+flat(v.Host)+". People at other hosts may "+map[string]string{"act": "look and order here.", "ask": "look here, and order what a person here then approves of (custos orders).", "view": "look here, and order nothing."}[v.Remote])
 	}
+	if v.Doubled {
+		p.text(0, "Two daemons tell under this name: nothing is ordered here from elsewhere (custos runbook host).")
+	}
 	if len(v.Offers.Labels) > 0 {
 		p.text(0, "Agents are placed here by the label "+flat(strings.Join(v.Offers.Labels, ", "))+".")
 	}
@@ -100,9 +103,7 @@ func writeHub(p *page, v api.Hub) {
 		}
 		rows = append(rows, []string{flat(l.Key), holder, flat(l.Why)})
 	}
-	if len(rows) > 0 {
-		p.table([]column{{head: "SHARED", shorten: middle}, {head: "HELD BY"}, {head: "", shorten: cut}}, rows)
-	}
+	p.table([]column{{head: "SHARED", shorten: middle}, {head: "HELD BY"}, {head: "", shorten: cut}}, rows)
 	p.next(v.Next)
 }
 
@@ -111,9 +112,7 @@ func writeHubNodes(p *page, nodes []api.HubNode) {
 	for _, n := range nodes {
 		rows = append(rows, []string{flat(n.Name), flat(n.State)})
 	}
-	if len(rows) > 0 {
-		p.table([]column{{head: "NODE OF THE HUB"}, {head: "STATE", shorten: cut}}, rows)
-	}
+	p.table([]column{{head: "NODE OF THE HUB"}, {head: "STATE", shorten: cut}}, rows)
 }
 
 func writeHubHosts(p *page, v api.Hub) {
@@ -130,7 +129,5 @@ func writeHubHosts(p *page, v api.Hub) {
 		}
 		rows = append(rows, []string{flat(h.Name), state})
 	}
-	if len(rows) > 0 {
-		p.table([]column{{head: "HOST"}, {head: "STATE", shorten: cut}}, rows)
-	}
+	p.table([]column{{head: "HOST"}, {head: "STATE", shorten: cut}}, rows)
 }

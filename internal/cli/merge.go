@@ -218,9 +218,7 @@ func writeTests(p *page, groups []api.MergeGroup) {
 			rows = append(rows, []string{flat(g.ID), "", fmt.Sprintf("and %d more", more), ""})
 		}
 	}
-	if len(rows) > 0 {
-		p.table([]column{{head: "GROUP"}, {head: "GATE"}, {head: "FAILED TEST", shorten: cut}, {head: "RUNS"}}, rows)
-	}
+	p.table([]column{{head: "GROUP"}, {head: "GATE"}, {head: "FAILED TEST", shorten: cut}, {head: "RUNS"}}, rows)
 	for _, g := range groups {
 		for _, n := range g.Notes {
 			p.text(0, flat(g.ID+": gate "+n))

@@ -396,10 +396,15 @@ func TestAnOrderThatIsAskedFor(t *testing.T) {
 	id = asks("stop", "box1/worker")
 	_ = a.up.Process.Kill()
 	_ = a.up.Wait()
-	if out, code := a.says("orders", "approve", id); code != 0 { // no daemon runs
-		t.Errorf("it is not approved of: %d: %s", code, out)
+	if out, code := a.says("orders", "approve", id); code != 2 || !strings.Contains(out, "not known now whether host box2") {
+		t.Errorf("without a daemon, which alone hears who was revoked: %d: %s", code, out)
 	}
 	a.start()
+	await(t, func() string { return out + a.said.String() }, func() bool { // once the hub has told
+		var code int
+		out, code = a.says("orders", "approve", id)
+		return code == 0
+	})
 	await(t, func() string { return out + a.said.String() }, func() bool {
 		out, _ = b.says("orders", "show", id, "--host", "box1")
 		return strings.Contains(out, "Stopped worker") && strings.Contains(out, "Approved by ")
@@ -410,7 +415,7 @@ func TestAnOrderThatIsAskedFor(t *testing.T) {
 }
 
 // TestAnOrderOfAFormerKey: what was asked for under a key is not approved of once another key has that name, as after a
-// theft: with a daemon, and without one.
+// theft.
 func TestAnOrderOfAFormerKey(t *testing.T) {
 	hub := hubtest.Start(t, 1)
 	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"ask\"\n"), hostOf(t, hub, "box2", "")
@@ -426,18 +431,14 @@ func TestAnOrderOfAFormerKey(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &asked); err != nil || len(asked.Orders) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	by, err := hub.Join(t, "box2").Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	await(t, a.said.String, func() bool { text, _ := os.ReadFile(a.cfg.HubHosts()); return strings.Contains(string(text), by.Key()) })
-	for _, with := range []string{"a daemon", "none"} {
-		if out, code := a.says("orders", "approve", asked.Orders[0].ID); code != 2 || !strings.Contains(out, "has joined anew since") {
-			t.Errorf("with %s: %d: %s", with, code, out)
-		}
-		if with != "none" {
-			a.kill()
-		}
+	hub.Join(t, "box2")
+	await(t, func() string { return out + b.said.String() }, func() bool {
+		var code int
+		out, code = b.says("hub", "status") // in lines of a terminal
+		return code == 3 && strings.Contains(strings.Join(strings.Fields(out), " "), "does not let this host in")
+	})
+	if out, code := a.says("orders", "approve", asked.Orders[0].ID); code != 2 || !strings.Contains(out, "has joined anew since") {
+		t.Errorf("%d: %s", code, out)
 	}
 }
 
@@ -547,6 +548,9 @@ func TestAClonedHostIsOrderedNothing(t *testing.T) {
 		}
 		return true
 	})
+	if out, _ := twin.says("hub", "status"); !strings.Contains(out, "Two daemons tell under this name") {
+		t.Errorf("it does not say so itself: %s", out)
+	}
 	if out, _ := b.says("ps"); !strings.Contains(out, "two daemons") {
 		t.Errorf("it is not shown: %s", out)
 	}

@@ -35,7 +35,8 @@ func (c orderPort) Drafted(o fleet.Order) ([]fleet.Order, error) {
 		return nil, err
 	}
 	if o.State == fleet.OrderAsked { // what goes with it is made when it is approved of
-		taken.State, taken.Key = o.State, c.keyOf(o)
+		taken.State = o.State
+		taken.Key, _ = c.keyOf(o)
 		return []fleet.Order{taken}, nil
 	}
 	prompt, err := c.firstPrompt(taken)
@@ -77,25 +78,28 @@ func (c orderPort) Take(ctx context.Context, o fleet.Order) (fleet.Order, error)
 	return c.judged(ctx, taken)
 }
 
-// keyOf is the key that the host has now at which an order was asked for; "": it is not of the hub.
-func (c orderPort) keyOf(o fleet.Order) string {
+// keyOf is the key that the host has now at which an order was asked for; "": it is not of the hub. told is false where
+// that is not known.
+func (c orderPort) keyOf(o fleet.Order) (key string, told bool) {
 	if c.s.member == nil {
-		return ""
+		return "", true
 	}
 	return c.s.member.Key(strings.TrimPrefix(o.By, "person@"))
 }
 
 // mayLet refuses what a host asked for that is not of the hub any more, and what was asked for under the key of an
-// earlier one of its name, which may have been stolen.
+// earlier one of its name, which may have been stolen. What is not known is refused.
 func (c orderPort) mayLet(o fleet.Order) error {
-	host := fleet.Line(strings.TrimPrefix(o.By, "person@"), 80)
-	switch c.keyOf(o) {
-	case "":
-		return fmt.Errorf("%w: host %s, at which it was ordered, is not known to be of the hub", ledger.ErrIllegal, host)
-	case o.Key:
-		return nil
+	host := "host " + fleet.Line(strings.TrimPrefix(o.By, "person@"), 80) + ", at which it was ordered,"
+	switch key, told := c.keyOf(o); {
+	case !told:
+		return fmt.Errorf("%w: it is not known now whether %s is of the hub yet: a daemon that has reached the hub knows (custos up, custos hub status)", ledger.ErrIllegal, host)
+	case key == "":
+		return fmt.Errorf("%w: %s is not known to be of the hub", ledger.ErrIllegal, host)
+	case key != o.Key:
+		return fmt.Errorf("%w: %s has joined anew since, with another key; it may be ordered there again", ledger.ErrIllegal, host)
 	}
-	return fmt.Errorf("%w: host %s, at which it was ordered, has joined anew since, with another key; it may be ordered there again", ledger.ErrIllegal, host)
+	return nil
 }
 
 // Let opens an order that was asked for, with what goes with it, and has one pass judge it.

@@ -17,6 +17,8 @@ type Hub struct {
 	Told  []PoolWorkers `json:"told,omitempty" unread:"no rule judges who starts workers: a pool does"`
 	Pools []PoolFacts   `json:"pools,omitempty" unread:"over = \"pool\" ranges over them"` // that all hosts have together, likewise
 	Nodes []HubNode     `json:"nodes,omitempty" unread:"over = \"node\" ranges over them"` // servers of the hub, as this host is told of them
+	// Doubled: another daemon tells under the name of this host.
+	Doubled bool `json:"doubled,omitempty" unread:"the host that looks after all tells of it, of each as a peer"`
 	// Watches is the host that looks after all, and tells of those that are silent.
 	Watches string `json:"watches,omitempty" help:"the host that looks after all others; empty while that is not known"`
 }

@@ -11,7 +11,7 @@ import (
 // Hub is how a host stands with others, by its name there; names are those of the others, of which
 // this one may not look after any.
 func Hub(host string, p fleet.Part[fleet.Hub], names []string, remote string) api.Hub {
-	out := api.Hub{Host: host, Status: string(p.Status), Why: p.Why, Looks: p.Value.Watches, Remote: remote,
+	out := api.Hub{Host: host, Status: string(p.Status), Why: p.Why, Looks: p.Value.Watches, Remote: remote, Doubled: p.Value.Doubled,
 		Hosts: []api.HubHost{}, Leases: []api.HubLease{}, Next: []api.Hint{}}
 	for _, name := range names {
 		h := api.HubHost{Name: name, State: "unknown"}

@@ -48,7 +48,7 @@ func TestNodesOfAHub(t *testing.T) {
 	hub.Stop(1)
 	eventually(t, "one is gone", func() bool { s := states(); return strings.Count(s, "gone") == 1 && strings.Contains(s, "leads") })
 	hub.Restart(1)
-	eventually(t, "it is back", func() bool { s := states(); return strings.Count(s, "follows") == 2 && strings.Contains(s, "leads") })
+	hubtest.Eventually(t, 2*time.Minute, "it is back", func() bool { s := states(); return strings.Count(s, "follows") == 2 && strings.Contains(s, "leads") })
 }
 
 func TestStatesOfNodes(t *testing.T) {

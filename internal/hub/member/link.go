@@ -100,7 +100,7 @@ func (m *Member) heard(c wire.Change) {
 func (k *link) run(ctx context.Context) error {
 	defer k.nc.Close()
 	p, err := rows.NewPublisher(k.js, rows.PublisherOptions{Host: k.m.me.Host, Run: k.m.me.Run, Log: k.m.o.Log,
-		Late: func() { wire.Check(k.nc) }})
+		Late: func() { wire.Check(k.nc) }, Moved: func() { k.m.o.Changed("the nodes of the hub") }})
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (k *link) hear(ctx context.Context, found map[string]protocol.Host) error {
 	}
 	k.know(found)
 	if is { // else the hub has lost its store, and they are unknown, and not gone
-		k.keep(k.known())
+		k.keep(k.names())
 	}
 	k.m.listed(is)
 	return nil
@@ -334,20 +334,9 @@ func (k *link) know(found map[string]protocol.Host) {
 	k.hosts = maps.Clone(found)
 }
 
-// known are the other hosts that are not revoked.
-func (k *link) known() protocol.Names {
-	out := protocol.Names{Hosts: k.names(), Keys: map[string]string{}}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, name := range out.Hosts {
-		out.Keys[name] = k.hosts[name].Key
-	}
-	return out
-}
-
 // keep writes down which the other hosts are, where they are others than before, and has who looks look again.
-func (k *link) keep(all protocol.Names) {
-	text, _ := json.Marshal(all) // strings
+func (k *link) keep(names []string) {
+	text, _ := json.Marshal(protocol.Names{Hosts: names}) // strings
 	if was, err := os.ReadFile(k.m.o.Place.Hosts); err == nil && bytes.Equal(was, text) {
 		return
 	}
@@ -372,16 +361,26 @@ func (k *link) host(found map[string]protocol.Host, e jetstream.KeyValueEntry) {
 }
 
 // Names are those of the other hosts of the hub, as far as they are known.
-func (m *Member) Names() []string { return m.others().Hosts }
-
-// Key is the public key by which another host of the hub is known; "": there is none of that name.
-func (m *Member) Key(host string) string { return m.others().Keys[host] }
-
-func (m *Member) others() protocol.Names {
+func (m *Member) Names() []string {
 	if _, k, _ := m.now(); k != nil && k.isTold() {
-		return k.known()
+		return k.names()
 	}
 	return m.kept()
+}
+
+// Key is the public key by which the hub knows another host now; "": it knows none of that name. told is false where
+// it is not known what the hub says.
+func (m *Member) Key(host string) (key string, told bool) {
+	_, k, _ := m.now()
+	if k == nil || !k.isTold() {
+		return "", false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if h := k.hosts[host]; h.Revoked.IsZero() {
+		key = h.Key
+	}
+	return key, true
 }
 
 // isTold says whether the hub has told which hosts there are.
@@ -391,13 +390,13 @@ func (k *link) isTold() bool {
 	return len(k.hosts) > 0
 }
 
-// kept are they as they were kept, for a time without a daemon that hears of them.
-func (m *Member) kept() (out protocol.Names) {
-	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &out) != nil {
-		return protocol.Names{}
+// kept are their names as they were kept, for a time without a daemon that hears of them.
+func (m *Member) kept() []string {
+	var kept protocol.Names
+	if text, err := os.ReadFile(m.o.Place.Hosts); err != nil || json.Unmarshal(text, &kept) != nil {
+		return nil
 	}
-	slices.Sort(out.Hosts)
-	return out
+	return slices.Sorted(slices.Values(kept.Hosts))
 }
 
 // To is the way to another host of the hub.

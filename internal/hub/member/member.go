@@ -277,6 +277,7 @@ func (m *Member) Seen(at fleet.Instant) fleet.Part[fleet.Hub] {
 		out.Value.Watches = all[i].Holder
 	}
 	if k != nil {
+		out.Value.Doubled = k.rows.Doubled()
 		out.Value.Nodes = nodesOf(k.rows.Nodes())
 	}
 	if k != nil && i >= 0 && all[i].Mine {

@@ -96,7 +96,7 @@ func (m *Member) Looks(ctx context.Context, since int64) api.HubLooks {
 // unseen are the other hosts, by the names that were kept, where this one is at no hub now.
 func (m *Member) unseen(cut string) (out api.HubLooks) {
 	out.Hosts = []api.HostLook{}
-	for _, name := range m.kept().Hosts {
+	for _, name := range m.kept() {
 		out.Hosts = append(out.Hosts, api.HostLook{HostSeen: api.HostSeen{Name: name, Status: "unknown", Why: cut}})
 	}
 	return out

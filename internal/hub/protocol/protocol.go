@@ -171,6 +171,5 @@ const (
 
 // Names are the other hosts of a hub, as a host keeps them where its commands find them.
 type Names struct {
-	Hosts []string          `json:"hosts"`
-	Keys  map[string]string `json:"keys,omitempty"` // public, of each
+	Hosts []string `json:"hosts"`
 }

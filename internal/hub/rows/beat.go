@@ -136,8 +136,7 @@ func (p *Publisher) made(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("cannot find the bucket %s: %w", Bucket, err)
 	}
 	info := s.CachedInfo()
-	nodes := nodesOf(info.Cluster)
-	p.nodes.Store(&nodes)
+	p.heed(info.Cluster)
 	return info.Created.UnixNano(), nil
 }
 

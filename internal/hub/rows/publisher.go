@@ -23,6 +23,8 @@ type PublisherOptions struct {
 	Beat time.Duration
 	// Late is called when the hub has not answered to a head within 2 s; nil: nothing is.
 	Late func()
+	// Moved is called when a node of the hub stands otherwise with the others than before; nil: nothing is.
+	Moved func()
 }
 
 // Counts are what a publisher has done.
@@ -72,6 +74,9 @@ func NewPublisher(js jetstream.JetStream, o PublisherOptions) (*Publisher, error
 	}
 	if o.Late == nil {
 		o.Late = func() {}
+	}
+	if o.Moved == nil {
+		o.Moved = func() {}
 	}
 	if o.Beat == 0 {
 		o.Beat = beat
