@@ -38,7 +38,7 @@ func GoesElsewhere(text string) bool {
 func hasMore(name string) bool {
 	for other := range Elsewhere() {
 		if strings.HasPrefix(other, name+" ") {
-			return name != "custos"
+			return true
 		}
 	}
 	return false

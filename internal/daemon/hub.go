@@ -134,16 +134,16 @@ func (s *system) toldToHosts(ctx context.Context) (looks.Told, error) {
 		return looks.Told{Workers: workers}, fmt.Errorf("its agents are not seen: %s", p.Snapshot.Agents.Why)
 	}
 	agents := view.Agents(p, view.Hints{Daemon: true})
-	alerts := known(p.Assessment.Alerts, p.Past.Alerts, s.loop.Trouble() != "")
+	alerts := toldAlerts(p.Assessment.Alerts, p.Past.Alerts, s.loop.Trouble() != "")
 	out := looks.Told{Look: view.FirstLook(p, s.actor, view.Hints{Daemon: true, Configured: s.cfg.Found}), Alerts: view.Alerts(alerts, p.Snapshot.At), Pending: agents.Pending, Kept: agents.Kept,
 		Workers: workers}
 	out.Look.Agents, out.Offers = agents.Agents, s.offers(&p)
 	return out, nil
 }
 
-// known are the alerts that stand and are written down, for a number means nothing before; where nothing can be written,
+// toldAlerts are the alerts that stand and are written down, for a number means nothing before; where nothing can be written,
 // all that stand.
-func known(seen, written []fleet.Alert, unwritten bool) []fleet.Alert {
+func toldAlerts(seen, written []fleet.Alert, unwritten bool) []fleet.Alert {
 	return slices.DeleteFunc(slices.Clone(seen), func(a fleet.Alert) bool {
 		is := slices.ContainsFunc(written, func(w fleet.Alert) bool { return w.Number == a.Number })
 		return a.Status == fleet.AlertResolved || !is && !unwritten

@@ -332,15 +332,23 @@ func TestAHostIsSeenFromAnother(t *testing.T) {
 	}
 }
 
-// TestAnOrderThatIsAskedFor: where a host wants that (remote = "ask"), what a person at another one orders waits for a
-// person here, through a restart too; it does nothing before, is told to people, and shows exactly what it is.
-func TestAnOrderThatIsAskedFor(t *testing.T) {
-	hub := hubtest.Start(t, 1)
-	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"ask\"\n"), hostOf(t, hub, "box2", "")
+// workerSeen is a hub of two hosts, box1 with a worker that box2 sees, which lets people at others do what remote says.
+func workerSeen(t *testing.T, remote string) (hub *hubtest.Cluster, a, b *town) {
+	t.Helper()
+	hub = hubtest.Start(t, 1)
+	a, b = hostOf(t, hub, "box1", "[hub]\nremote = \""+remote+"\"\n"), hostOf(t, hub, "box2", "")
 	a.spawn("worker", "reply hello", false)
 	a.awaitState("worker", "idle")
 	var out string
 	await(t, func() string { return out + b.said.String() }, func() bool { out, _ = b.says("ps"); return strings.Contains(out, "box1/worker") })
+	return hub, a, b
+}
+
+// TestAnOrderThatIsAskedFor: where a host wants that (remote = "ask"), what a person at another one orders waits for a
+// person here, through a restart too; it does nothing before, is told to people, and shows exactly what it is.
+func TestAnOrderThatIsAskedFor(t *testing.T) {
+	_, a, b := workerSeen(t, "ask")
+	var out string
 	asks := func(args ...string) string {
 		t.Helper()
 		out, code := b.says(args...)
@@ -417,12 +425,8 @@ func TestAnOrderThatIsAskedFor(t *testing.T) {
 // TestAnOrderOfAFormerKey: what was asked for under a key is not approved of once another key has that name, as after a
 // theft.
 func TestAnOrderOfAFormerKey(t *testing.T) {
-	hub := hubtest.Start(t, 1)
-	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"ask\"\n"), hostOf(t, hub, "box2", "")
-	a.spawn("worker", "reply hello", false)
-	a.awaitState("worker", "idle")
+	hub, a, b := workerSeen(t, "ask")
 	var out string
-	await(t, func() string { return out + b.said.String() }, func() bool { out, _ = b.says("ps"); return strings.Contains(out, "box1/worker") })
 	if out, code := b.says("stop", "box1/worker"); code != 4 {
 		t.Fatalf("%d: %s", code, out)
 	}
@@ -523,10 +527,7 @@ func TestTheHubIsCut(t *testing.T) {
 // TestAClonedHostIsOrderedNothing: of two daemons with one key either may be asked, so that neither does what is ordered
 // elsewhere; with one of them gone the other does.
 func TestAClonedHostIsOrderedNothing(t *testing.T) {
-	hub := hubtest.Start(t, 1)
-	a, b := hostOf(t, hub, "box1", "[hub]\nremote = \"act\"\n"), hostOf(t, hub, "box2", "")
-	a.spawn("worker", "reply hello", false)
-	a.awaitState("worker", "idle")
+	_, a, b := workerSeen(t, "act")
 	j, err := credential.Load(a.cfg.HubDir())
 	if err != nil {
 		t.Fatal(err)
@@ -537,7 +538,6 @@ func TestAClonedHostIsOrderedNothing(t *testing.T) {
 	}
 	var out string
 	says := func() string { return out + a.said.String() }
-	await(t, says, func() bool { out, _ = b.says("ps"); return strings.Contains(out, "box1/worker") })
 	twin.start()
 	await(t, says, func() bool { // each knows it by its own next head, 5 s later
 		for range 6 { // either may be asked

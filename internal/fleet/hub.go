@@ -35,7 +35,6 @@ func (h Hub) NodesToTell() []HubNode {
 type HubNode struct {
 	Name  string `json:"name" help:"its name"`
 	State string `json:"state" help:"how it stands with the others: leads, follows, behind (it lacks what they have) or gone"`
-	Down  bool   `json:"down,omitempty" help:"whether it is behind or gone, so that it cannot take the place of another one"`
 }
 
 // Lease is how this host stands with something that several share.

@@ -13,7 +13,11 @@ import (
 // connsSubject is where servers are asked for their connections (nats-server v2.15.2, events.go).
 const connsSubject = "$SYS.REQ.SERVER.PING.CONNZ"
 
-// askNodes asks all nodes that are there, and returns what each answers, by its name.
+// nodesWithin is how long nodes are waited for that are asked.
+const nodesWithin = 2 * time.Second
+
+// askNodes asks all nodes that are there, and returns what each answers, by its name. That none does, or one refuses, is an
+// error (nats-server v2.15.2, accounts.go, ServerAPIClaimUpdateResponse, and events.go, ServerAPIResponse).
 func (h *Hub) askNodes(subject string, question []byte) (map[string][]byte, error) {
 	inbox := h.system.NewInbox()
 	sub, err := h.system.SubscribeSync(inbox)
@@ -34,11 +38,17 @@ func (h *Hub) askNodes(subject string, question []byte) (map[string][]byte, erro
 			Server struct {
 				Name string `json:"name"`
 			} `json:"server"`
+			Error *struct {
+				Description string `json:"description"`
+			} `json:"error"`
 		}
-		if err := json.Unmarshal(m.Data, &of); err != nil {
-			return nil, fmt.Errorf("a node answers what cannot be read: %w", err)
+		if err := json.Unmarshal(m.Data, &of); err != nil || of.Error != nil {
+			return nil, fmt.Errorf("a node does not do what it is asked by %s: %s", subject, m.Data[:min(len(m.Data), 500)])
 		}
 		answers[of.Server.Name] = m.Data
+	}
+	if len(answers) == 0 {
+		return nil, fmt.Errorf("no node answered to %s within %s", subject, nodesWithin)
 	}
 	return answers, nil
 }

@@ -51,12 +51,6 @@ func TestNodesOfAHub(t *testing.T) {
 	hubtest.Eventually(t, 2*time.Minute, "it is back", func() bool { s := states(); return strings.Count(s, "follows") == 2 && strings.Contains(s, "leads") })
 }
 
-func TestStatesOfNodes(t *testing.T) {
-	if got := nodesOf([]rows.Node{{Name: "a", State: "leads"}, {Name: "b", State: "behind"}, {Name: "c", State: "gone"}}); got[0].Down || !got[1].Down || !got[2].Down {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestAHubWithoutAQuorum: that too few nodes are there is said in words, with what to do.
 func TestAHubWithoutAQuorum(t *testing.T) {
 	t.Parallel()

@@ -197,7 +197,7 @@ func peer(h rows.Host) fleet.Peer {
 // nodesOf are the servers of the hub.
 func nodesOf(told []rows.Node) (out []fleet.HubNode) {
 	for _, n := range told {
-		out = append(out, fleet.HubNode{Name: n.Name, State: n.State, Down: n.State == "behind" || n.State == "gone"})
+		out = append(out, fleet.HubNode{Name: n.Name, State: n.State})
 	}
 	return out
 }

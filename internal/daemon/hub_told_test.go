@@ -11,10 +11,10 @@ import (
 func TestOtherHostsAreToldWhatIsWrittenDown(t *testing.T) {
 	seen := []fleet.Alert{{Number: 1, Status: fleet.AlertFiring}, {Number: 2, Status: fleet.AlertFiring}, {Number: 3, Status: fleet.AlertResolved}}
 	written := []fleet.Alert{{Number: 1}, {Number: 3}}
-	if got := known(seen, written, false); len(got) != 1 || got[0].Number != 1 {
+	if got := toldAlerts(seen, written, false); len(got) != 1 || got[0].Number != 1 {
 		t.Errorf("%+v", got)
 	}
-	if got := known(seen, written, true); len(got) != 2 {
+	if got := toldAlerts(seen, written, true); len(got) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
